@@ -1,0 +1,138 @@
+package io.effectonce.dedup;
+
+import io.effectonce.event.Decoded;
+import io.effectonce.event.Duplicate;
+import io.effectonce.event.Event;
+import io.effectonce.event.EventKey;
+import io.effectonce.event.Identity;
+import io.effectonce.event.Reason;
+import io.effectonce.event.Verdict;
+import io.effectonce.spec.DedupSpec;
+import io.effectonce.spec.PipelineSpec;
+import io.effectonce.types.Counts;
+import io.effectonce.types.EventTypes;
+import io.effectonce.types.Sighting;
+import io.effectonce.types.Tally;
+import java.time.Duration;
+import java.time.Instant;
+import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.runtime.state.FunctionInitializationContext;
+import org.apache.flink.runtime.state.FunctionSnapshotContext;
+import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
+import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
+import org.apache.flink.util.Collector;
+import org.apache.flink.util.OutputTag;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets the first event of a key pass and holds its repeats back.
+ *
+ * <p>What the filter remembers is checkpointed together with the source's offsets, so it can't
+ * disagree with them. The verdicts, in the order in which they are looked for:
+ *
+ * <ol>
+ *   <li><b>duplicate</b>: the key was seen with the same payload; held back, counted by operation,
+ *       and handed to the audit
+ *   <li><b>conflict</b>: the key was seen with another payload; passed on with that verdict, since
+ *       only the ledger knows whether what was seen took effect
+ *   <li><b>too old</b>: the key is new here, but the event is older than anybody remembers; a
+ *       reject, or passed on
+ *   <li><b>first</b>: passed on
+ * </ol>
+ *
+ * <p>A reject whose key could be read is remembered like an event, so that its identical redelivery
+ * is a duplicate and its correction a conflict. A reject without a key passes.
+ */
+public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded, Decoded>
+    implements CheckpointedFunction {
+  private static final long serialVersionUID = 1;
+
+  /** The duplicates, for the audit. */
+  public static final OutputTag<Duplicate> DUPLICATES =
+      new OutputTag<>("duplicates", EventTypes.duplicates());
+
+  private final PipelineSpec spec;
+
+  private transient Memory memory;
+  private transient Age age;
+  private transient Tally tally;
+  private transient ListState<Counts> counts;
+
+  /** The filter of a pipeline. */
+  public FilterFunction(PipelineSpec spec) {
+    this.spec = spec;
+  }
+
+  @Override
+  public void initializeState(FunctionInitializationContext context) throws Exception {
+    counts =
+        context
+            .getOperatorStateStore()
+            .getListState(new ListStateDescriptor<>("counts", EventTypes.counts()));
+    tally =
+        new Tally(
+            getRuntimeContext().getMetricGroup(),
+            getRuntimeContext().getJobInfo().getJobId(),
+            counts.get());
+  }
+
+  @Override
+  public void open(OpenContext context) {
+    memory = Memory.of(spec.dedup(), getRuntimeContext());
+    age = new Age(spec);
+  }
+
+  @Override
+  public void processElement(Decoded decoded, Context context, Collector<Decoded> out)
+      throws Exception {
+    Identity identity = decoded.identity();
+    if (identity == null) {
+      out.collect(decoded);
+      return;
+    }
+    String operation = identity.operation();
+    long now = context.timerService().currentProcessingTime();
+    Sighting seen = memory.recall(operation);
+    if (seen == null) {
+      memory.remember(operation, Sighting.at(now, identity.fingerprint()));
+      out.collect(decoded instanceof Event event ? judgeAge(event, now) : decoded);
+    } else if (identity.fingerprint().contradicts(seen.fingerprint())) {
+      out.collect(decoded instanceof Event event ? event.judged(Verdict.CONFLICT) : decoded);
+    } else {
+      tally.counter("duplicates", "operation", operation).inc();
+      if (spec.duplicates().table() != null) {
+        context.output(
+            DUPLICATES, new Duplicate(identity, decoded.position(), seen.firstSeenMillis(), now));
+      }
+    }
+  }
+
+  private Decoded judgeAge(Event event, long now) {
+    Duration limit = age.limit(event.identity().operation());
+    if (limit == null
+        || spec.dedup().tooOld() == DedupSpec.TooOld.APPLY
+        || now - event.occurredAt() <= limit.toMillis()) {
+      return event;
+    }
+    return event.reject(
+        Reason.TOO_OLD,
+        "occurred at "
+            + Instant.ofEpochMilli(event.occurredAt())
+            + ", longer ago than anybody remembers whether it took effect ("
+            + limit
+            + "); for a first backfill set dedup.too-old: apply");
+  }
+
+  @Override
+  public void snapshotState(FunctionSnapshotContext context) throws Exception {
+    counts.update(java.util.List.of(tally.snapshot()));
+  }
+
+  /** The key under which an element is routed and remembered. */
+  public static EventKey key(Decoded decoded) {
+    @Nullable Identity identity = decoded.identity();
+    return identity == null ? EventKey.ofPosition(decoded.position()) : identity.key();
+  }
+}

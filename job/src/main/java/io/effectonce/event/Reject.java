@@ -1,0 +1,31 @@
+package io.effectonce.event;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A part of a record that can't take effect, with the reason. It is kept as a dead letter with the
+ * record's bytes.
+ *
+ * @param identity who it is, null where the key couldn't be read
+ * @param reason why
+ * @param message one line for people: what, where and what to do; bounded by {@link #MAX_MESSAGE}
+ * @param record the record it came from
+ * @param part the part of the record, from 0
+ */
+public record Reject(
+    @Nullable Identity identity, Reason reason, String message, SourceRecord record, int part)
+    implements Decoded {
+
+  /** The longest message, in UTF-16 code units. */
+  public static final int MAX_MESSAGE = 1_000;
+
+  public Reject {
+    if (message.length() > MAX_MESSAGE) {
+      int end =
+          Character.isHighSurrogate(message.charAt(MAX_MESSAGE - 2))
+              ? MAX_MESSAGE - 2
+              : MAX_MESSAGE - 1;
+      message = message.substring(0, end) + "…";
+    }
+  }
+}

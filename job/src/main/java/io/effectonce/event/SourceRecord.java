@@ -1,0 +1,46 @@
+package io.effectonce.event;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A record as Kafka delivered it, byte for byte. The arrays are not copied: nobody may change them.
+ *
+ * @param topic the topic
+ * @param partition the partition, from 0
+ * @param offset the offset in the partition, from 0
+ * @param timestamp the record's timestamp in milliseconds since 1970-01-01T00:00Z, or -1 where
+ *     Kafka has none
+ * @param key the key's bytes, null where the record has none
+ * @param value the value's bytes, null for a tombstone
+ * @param headers the headers in their order, names may repeat
+ */
+@SuppressWarnings(
+    "ArrayRecordComponent") // A copy of every record's bytes is too dear, and nobody compares
+                            // records.
+public record SourceRecord(
+    String topic,
+    int partition,
+    long offset,
+    long timestamp,
+    byte @Nullable [] key,
+    byte @Nullable [] value,
+    List<Header> headers) {
+
+  /**
+   * One header of a record.
+   *
+   * @param name the header's name
+   * @param value the header's bytes, or null
+   */
+  @SuppressWarnings("ArrayRecordComponent") // As above.
+  public record Header(String name, byte @Nullable [] value) {}
+
+  /**
+   * The place of one part of this record: parts are numbered from 0 in the order of the exploded
+   * array.
+   */
+  public Position position(int part) {
+    return new Position(topic, partition, offset, part);
+  }
+}

@@ -1,0 +1,81 @@
+package io.effectonce.jdbc;
+
+import io.effectonce.spec.SinkSpec;
+import java.io.IOException;
+import java.io.Serializable;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Properties;
+
+/**
+ * Where the sink's database is, and how to log in to it. Serializable: every subtask opens
+ * connections of its own.
+ */
+public final class Database implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final SinkSpec sink;
+  private final String application;
+
+  /**
+   * The database of a pipeline.
+   *
+   * @param sink the pipeline's sink
+   * @param pipeline the pipeline's name, by which the server shows our sessions
+   */
+  public Database(SinkSpec sink, String pipeline) {
+    this.sink = sink;
+    this.application = "effectonce/" + pipeline;
+  }
+
+  /** The dialect that the server speaks. */
+  public Dialect dialect() {
+    return Dialect.of(sink.url());
+  }
+
+  /**
+   * Opens a connection without auto-commit, READ COMMITTED, with a bound on every wait.
+   *
+   * @throws SQLException if the server can't be reached or refuses, or the password file can't be
+   *     read
+   */
+  public Connection connect() throws SQLException {
+    Properties properties = dialect().connectionProperties(application);
+    if (sink.username() != null) {
+      properties.setProperty("user", sink.username());
+    }
+    SinkSpec.Password password = sink.password();
+    if (password instanceof SinkSpec.Password.Given given) {
+      properties.setProperty("password", given.secret().reveal());
+    } else if (password instanceof SinkSpec.Password.File file) {
+      properties.setProperty("password", read(file));
+    }
+    Connection connection = DriverManager.getConnection(sink.url(), properties);
+    try {
+      dialect().prepareSession(connection);
+      connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+      connection.setAutoCommit(false);
+      return connection;
+    } catch (SQLException e) {
+      try (connection) {
+        throw e;
+      }
+    }
+  }
+
+  private static String read(SinkSpec.Password.File file) throws SQLException {
+    try {
+      return Files.readString(Path.of(file.path())).stripTrailing();
+    } catch (IOException e) {
+      throw new SQLException(
+          "sink.password-file "
+              + file.path()
+              + " can't be read on this machine: every TaskManager needs it",
+          "28000",
+          e);
+    }
+  }
+}

@@ -1,0 +1,584 @@
+package io.effectonce.jdbc;
+
+import io.effectonce.event.EventKey;
+import io.effectonce.event.Identity;
+import io.effectonce.event.Position;
+import io.effectonce.event.Reject;
+import java.math.BigDecimal;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * PostgreSQL, from version 13. Rows are sent as one array per column and unnested by the server,
+ * which costs it less than rewritten multi-row inserts and needs one statement for any number of
+ * rows.
+ */
+final class Postgresql implements Dialect {
+  static final Postgresql INSTANCE = new Postgresql();
+
+  private static final String UNDEFINED_TABLE = "42P01";
+
+  private Postgresql() {}
+
+  @Override
+  public Properties connectionProperties(String application) {
+    Properties properties = new Properties();
+    properties.setProperty("ApplicationName", application);
+    properties.setProperty("connectTimeout", "10");
+    properties.setProperty("loginTimeout", "15");
+    // Above the server's own bounds below, so that the server answers first where it can.
+    properties.setProperty("socketTimeout", "60");
+    properties.setProperty("tcpKeepAlive", "true");
+    return properties;
+  }
+
+  @Override
+  public void prepareSession(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      // Arrays of thousands look like arrays of ten to a generic plan, and a nested loop over them
+      // is quadratic. The zone
+      // matters only to defaults of the user's own columns.
+      statement.execute(
+          "SET lock_timeout = '30s'; SET statement_timeout = '50s'; SET plan_cache_mode ="
+              + " force_custom_plan; SET TIME ZONE 'UTC'");
+    }
+  }
+
+  @Override
+  public Table table(Connection connection, String table) throws SQLException {
+    Map<String, Column> columns = new HashMap<>();
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            """
+            SELECT a.attname, t.typname, quote_ident(n.nspname) || '.' || quote_ident(t.typname),
+                   format_type(a.atttypid, a.atttypmod), a.atttypmod, a.attnotnull
+              FROM pg_attribute a
+              JOIN pg_type t ON t.oid = a.atttypid
+              JOIN pg_namespace n ON n.oid = t.typnamespace
+             WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped
+            """)) {
+      query.setString(1, quoteTable(table));
+      try (ResultSet rows = query.executeQuery()) {
+        while (rows.next()) {
+          ColumnType type =
+              type(rows.getString(2), rows.getString(3), rows.getString(4), rows.getInt(5));
+          columns.put(
+              rows.getString(1),
+              new Column(
+                  rows.getString(1),
+                  type,
+                  rows.getBoolean(6) ? Column.Nullability.NOT_NULL : Column.Nullability.NULLABLE));
+        }
+      }
+    }
+    if (columns.isEmpty()) {
+      throw new SQLException(
+          "table " + table + " doesn't exist, or isn't on the search path", UNDEFINED_TABLE);
+    }
+    return new Table(table, columns, uniqueKeys(connection, table));
+  }
+
+  private static List<Set<String>> uniqueKeys(Connection connection, String table)
+      throws SQLException {
+    List<Set<String>> keys = new ArrayList<>();
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            """
+            SELECT array_agg(a.attname::text)
+              FROM pg_index i
+             CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(attnum, position)
+              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+             WHERE i.indrelid = to_regclass(?) AND i.indisunique AND i.indisvalid AND i.indimmediate
+               AND i.indpred IS NULL AND i.indexprs IS NULL AND k.position <= i.indnkeyatts
+             GROUP BY i.indexrelid
+            """)) {
+      query.setString(1, quoteTable(table));
+      try (ResultSet rows = query.executeQuery()) {
+        while (rows.next()) {
+          keys.add(Set.of((String[]) rows.getArray(1).getArray()));
+        }
+      }
+    }
+    return keys;
+  }
+
+  private static ColumnType type(String type, String name, String display, int modifier) {
+    ColumnType.Kind kind =
+        switch (type) {
+          case "int2" -> ColumnType.Kind.SMALLINT;
+          case "int4" -> ColumnType.Kind.INTEGER;
+          case "int8" -> ColumnType.Kind.BIGINT;
+          case "numeric" -> ColumnType.Kind.NUMERIC;
+          case "float4" -> ColumnType.Kind.REAL;
+          case "float8" -> ColumnType.Kind.DOUBLE;
+          case "bool" -> ColumnType.Kind.BOOLEAN;
+          case "text", "varchar", "bpchar" -> ColumnType.Kind.TEXT;
+          case "timestamp" -> ColumnType.Kind.TIMESTAMP;
+          case "timestamptz" -> ColumnType.Kind.TIMESTAMP_WITH_ZONE;
+          case "date" -> ColumnType.Kind.DATE;
+          case "time" -> ColumnType.Kind.TIME;
+          case "uuid" -> ColumnType.Kind.UUID;
+          case "json", "jsonb" -> ColumnType.Kind.JSON;
+          case "bytea" -> ColumnType.Kind.BYTES;
+          default -> ColumnType.Kind.OTHER;
+        };
+    // A type modifier counts the 4 bytes of a length word, too, where the type has one.
+    int bound = modifier - 4;
+    return switch (kind) {
+      case NUMERIC ->
+          modifier < 0
+              ? new ColumnType(kind, name, display, ColumnType.UNBOUNDED, 0)
+              : new ColumnType(
+                  kind, name, display, bound >> 16 & 0xFFFF, ((bound & 0x7FF) ^ 0x400) - 0x400);
+      case TEXT ->
+          new ColumnType(kind, name, display, modifier < 0 ? ColumnType.UNBOUNDED : bound, 0);
+      case TIMESTAMP, TIMESTAMP_WITH_ZONE, TIME ->
+          new ColumnType(kind, name, display, ColumnType.UNBOUNDED, modifier < 0 ? 6 : modifier);
+      default -> new ColumnType(kind, name, display, ColumnType.UNBOUNDED, 0);
+    };
+  }
+
+  @Override
+  public void checkBookkeeping(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("SELECT " + Bookkeeping.LEDGER_COLUMNS + " FROM effect_ledger LIMIT 0");
+      statement.execute("SELECT " + Bookkeeping.DEAD_LETTER_COLUMNS + " FROM dead_letter LIMIT 0");
+    }
+  }
+
+  @Override
+  public Applied apply(
+      Connection connection, String pipeline, @Nullable List<Claim> claims, List<Rows> rows)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(applySql(claims != null, rows))) {
+      Parameters parameters = new Parameters(connection, statement);
+      if (claims != null) {
+        parameters.bind("bytea", claims, byte[][]::new, claim -> claim.identity().key().toBytes());
+        parameters.bind(
+            "text", claims, String[]::new, claim -> claim.identity().readableBusinessId());
+        parameters.bind("text", claims, String[]::new, claim -> claim.identity().operation());
+        parameters.bind(
+            "int8", claims, Long[]::new, claim -> claim.identity().fingerprint().toLong());
+        parameters.bind("text", claims, String[]::new, claim -> claim.position().topic());
+        parameters.bind("int4", claims, Integer[]::new, claim -> claim.position().partition());
+        parameters.bind("int8", claims, Long[]::new, claim -> claim.position().offset());
+        parameters.bind("int4", claims, Integer[]::new, claim -> claim.position().part());
+        parameters.bind(pipeline);
+      }
+      for (Rows some : rows) {
+        parameters.bind(some);
+      }
+      BitSet known = new BitSet();
+      List<BitSet> unwritten = new ArrayList<>();
+      rows.forEach(some -> unwritten.add(new BitSet()));
+      try (ResultSet results = statement.executeQuery()) {
+        while (results.next()) {
+          int source = results.getInt(1);
+          (source < 0 ? known : unwritten.get(source)).set(results.getInt(2));
+        }
+      }
+      return new Applied(known, unwritten);
+    }
+  }
+
+  /**
+   * One statement: the keys are claimed, and what was claimed decides which rows are written. Its
+   * result are pairs: -1 and the number of an event whose key was known; or the index of a write
+   * and the number of an event whose row was left as it is.
+   *
+   * <p>Event numbers are the claims' ordinals. Rows come sorted and numbered, so the server sorts
+   * and groups by integers.
+   */
+  private static String applySql(boolean ledger, List<Rows> rows) {
+    StringBuilder sql = new StringBuilder("WITH ");
+    List<String> results = new ArrayList<>();
+    if (ledger) {
+      sql.append(
+          """
+          input AS MATERIALIZED (
+            SELECT * FROM unnest(?::bytea[], ?::text[], ?::text[], ?::int8[], ?::text[], ?::int4[], ?::int8[], ?::int4[])
+              WITH ORDINALITY AS i(event_key, business_id, operation, fingerprint, topic, "partition", "offset", part, n)
+          ), claimed AS (
+            INSERT INTO effect_ledger (%s)
+            SELECT event_key, ?, business_id, operation, fingerprint, topic, "partition", "offset", part
+              FROM input ORDER BY event_key
+                ON CONFLICT (event_key) DO NOTHING RETURNING event_key
+          ), fresh AS MATERIALIZED (
+            SELECT n - 1 AS n FROM input JOIN claimed USING (event_key)
+          )\
+          """
+              .formatted(Bookkeeping.LEDGER_COLUMNS));
+      results.add(
+          "SELECT -1, i.n - 1 FROM input i WHERE NOT EXISTS (SELECT FROM fresh f WHERE f.n = i.n -"
+              + " 1)");
+    }
+    for (int i = 0; i < rows.size(); i++) {
+      sql.append(i > 0 || ledger ? ", " : "")
+          .append("r")
+          .append(i)
+          .append(" AS MATERIALIZED (SELECT r.* FROM ");
+      sql.append(unnest(rows.get(i).write()))
+          .append(ledger ? " JOIN fresh USING (n)" : "")
+          .append(")");
+      sql.append(", w")
+          .append(i)
+          .append(" AS (")
+          .append(writeSql("r" + i, rows.get(i)))
+          .append(")");
+      if (rows.get(i).write().mayLeaveRows()) {
+        results.add(
+            "SELECT "
+                + i
+                + ", r.n FROM r"
+                + i
+                + " r WHERE NOT EXISTS (SELECT FROM w"
+                + i
+                + " w WHERE "
+                + keyMatch("w", rows.get(i).write())
+                + ")");
+      }
+    }
+    sql.append(
+        results.isEmpty() ? " SELECT 0, 0 WHERE false" : " " + String.join(" UNION ALL ", results));
+    return sql.toString();
+  }
+
+  /**
+   * Unnested rows named r: n is the event's number, g the group's, c0 and so on are the columns.
+   */
+  private static String unnest(Write write) {
+    StringBuilder arrays = new StringBuilder("unnest(?::int4[], ?::int4[]");
+    StringBuilder names = new StringBuilder(") AS r(n, g");
+    for (int i = 0; i < write.all().size(); i++) {
+      arrays.append(", ?::").append(element(write.all().get(i))).append("[]");
+      names.append(", c").append(i);
+    }
+    return arrays.append(names).append(")").toString();
+  }
+
+  private static String writeSql(String from, Rows rows) {
+    Write write = rows.write();
+    List<String> names = write.all().stream().map(column -> quote(column.name())).toList();
+    String target =
+        "INSERT INTO " + quoteTable(write.table()) + " AS t (" + String.join(", ", names) + ") ";
+    String key = " ON CONFLICT (" + names(write.key()) + ") ";
+    String returning = write.mayLeaveRows() ? " RETURNING " + names(write.key(), "t.") : "";
+    return target + select(from, rows) + key + onConflict(write) + returning;
+  }
+
+  private static String select(String from, Rows rows) {
+    Write write = rows.write();
+    List<String> values = new ArrayList<>();
+    for (int i = 0; i < write.all().size(); i++) {
+      Column column = write.all().get(i);
+      boolean summed =
+          write.kind() == Write.Kind.INCREMENT && rows.folds() && i >= write.key().size();
+      values.add((summed ? "sum(c" + i + ")" : "c" + i) + "::" + column.type().name());
+    }
+    String columns = String.join(", ", values);
+    if (!rows.folds()) {
+      return "SELECT " + columns + " FROM " + from + " ORDER BY g";
+    }
+    if (write.kind() == Write.Kind.INCREMENT) {
+      StringBuilder keys = new StringBuilder("g");
+      for (int i = 0; i < write.key().size(); i++) {
+        keys.append(", c").append(i);
+      }
+      return "SELECT " + columns + " FROM " + from + " GROUP BY " + keys + " ORDER BY g";
+    }
+    // The last in order wins; with a version the highest does, and of equal ones the first.
+    String winner =
+        write.version() == null ? "n DESC" : "c" + (write.all().size() - 1) + " DESC, n";
+    return "SELECT DISTINCT ON (g) " + columns + " FROM " + from + " ORDER BY g, " + winner;
+  }
+
+  private static String onConflict(Write write) {
+    if (write.kind() == Write.Kind.INSERT || write.columns().isEmpty()) {
+      return "DO NOTHING";
+    }
+    List<String> sets = new ArrayList<>();
+    for (Column column : write.columns()) {
+      String name = quote(column.name());
+      sets.add(
+          write.kind() == Write.Kind.INCREMENT
+              ? name + " = COALESCE(t." + name + ", 0) + EXCLUDED." + name
+              : name + " = EXCLUDED." + name);
+    }
+    Column version = write.version();
+    String guard =
+        version == null
+            ? ""
+            : " WHERE t.%1$s IS NULL OR EXCLUDED.%1$s > t.%1$s".formatted(quote(version.name()));
+    return "DO UPDATE SET " + String.join(", ", sets) + guard;
+  }
+
+  @Override
+  public BitSet equalRows(Connection connection, Rows rows) throws SQLException {
+    Write write = rows.write();
+    StringBuilder sql = new StringBuilder("SELECT r.n FROM ").append(unnest(write));
+    sql.append(" JOIN ")
+        .append(quoteTable(write.table()))
+        .append(" t ON ")
+        .append(keyMatch("t", write));
+    for (int i = 0; i < write.columns().size(); i++) {
+      Column column = write.columns().get(i);
+      // Type json has no equality of its own.
+      String type = column.type().kind() == ColumnType.Kind.JSON ? "jsonb" : column.type().name();
+      sql.append(i == 0 ? " WHERE " : " AND ");
+      sql.append(
+          "t.%s::%s IS NOT DISTINCT FROM r.c%d::%s"
+              .formatted(quote(column.name()), type, write.key().size() + i, type));
+    }
+    BitSet equal = new BitSet();
+    try (PreparedStatement statement = connection.prepareStatement(sql.toString())) {
+      new Parameters(connection, statement).bind(rows);
+      try (ResultSet results = statement.executeQuery()) {
+        while (results.next()) {
+          equal.set(results.getInt(1));
+        }
+      }
+    }
+    return equal;
+  }
+
+  @Override
+  public Map<EventKey, Entry> entries(Connection connection, Collection<EventKey> keys)
+      throws SQLException {
+    Map<EventKey, Entry> entries = new HashMap<>();
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            """
+            SELECT event_key, fingerprint, source_topic, source_partition, source_offset, source_part
+              FROM effect_ledger WHERE event_key = ANY(?::bytea[])
+            """)) {
+      new Parameters(connection, query)
+          .bind("bytea", List.copyOf(keys), byte[][]::new, EventKey::toBytes);
+      try (ResultSet rows = query.executeQuery()) {
+        while (rows.next()) {
+          Position position =
+              new Position(rows.getString(3), rows.getInt(4), rows.getLong(5), rows.getInt(6));
+          entries.put(EventKey.ofBytes(rows.getBytes(1)), new Entry(rows.getLong(2), position));
+        }
+      }
+    }
+    return entries;
+  }
+
+  @Override
+  public void storeDeadLetters(Connection connection, String pipeline, List<Reject> rejects)
+      throws SQLException {
+    try (PreparedStatement insert =
+        connection.prepareStatement(
+            """
+            INSERT INTO dead_letter (%s)
+            SELECT ?, r.* FROM unnest(?::text[], ?::int4[], ?::int8[], ?::int4[], ?::bytea[], ?::bytea[], ?::text[],
+                ?::text[], ?::text[], ?::text[], ?::text[], ?::bytea[], ?::bytea[], ?::json[], ?::timestamptz[]) r
+            ON CONFLICT DO NOTHING
+            """
+                .formatted(Bookkeeping.DEAD_LETTER_COLUMNS))) {
+      Parameters parameters = new Parameters(connection, insert);
+      parameters.bind(pipeline);
+      parameters.bind("text", rejects, String[]::new, reject -> reject.record().topic());
+      parameters.bind("int4", rejects, Integer[]::new, reject -> reject.record().partition());
+      parameters.bind("int8", rejects, Long[]::new, reject -> reject.record().offset());
+      parameters.bind("int4", rejects, Integer[]::new, Reject::part);
+      parameters.bind(
+          "bytea", rejects, byte[][]::new, reject -> Bookkeeping.contentHash(reject.record()));
+      parameters.bind(
+          "bytea",
+          rejects,
+          byte[][]::new,
+          reject -> of(reject, identity -> identity.key().toBytes()));
+      parameters.bind(
+          "text", rejects, String[]::new, reject -> of(reject, Identity::readableBusinessId));
+      parameters.bind("text", rejects, String[]::new, reject -> of(reject, Identity::operation));
+      parameters.bind("text", rejects, String[]::new, reject -> reject.reason().stage().code());
+      parameters.bind("text", rejects, String[]::new, reject -> reject.reason().code());
+      parameters.bind("text", rejects, String[]::new, Reject::message);
+      parameters.bind("bytea", rejects, byte[][]::new, reject -> reject.record().key());
+      parameters.bind("bytea", rejects, byte[][]::new, reject -> reject.record().value());
+      parameters.bind(
+          "json", rejects, String[]::new, reject -> Bookkeeping.headers(reject.record().headers()));
+      parameters.bind(
+          "timestamptz", rejects, String[]::new, reject -> Bookkeeping.timestamp(reject.record()));
+      insert.executeUpdate();
+    }
+  }
+
+  private static <T> @Nullable T of(Reject reject, Function<Identity, T> part) {
+    return reject.identity() == null ? null : part.apply(reject.identity());
+  }
+
+  @Override
+  public void closeDeadLetters(Connection connection, String pipeline, Collection<EventKey> keys)
+      throws SQLException {
+    try (PreparedStatement update =
+        connection.prepareStatement(
+            "UPDATE dead_letter SET closed_at = now()"
+                + " WHERE event_key = ANY(?::bytea[]) AND pipeline = ? AND closed_at IS NULL")) {
+      Parameters parameters = new Parameters(connection, update);
+      parameters.bind("bytea", List.copyOf(keys), byte[][]::new, EventKey::toBytes);
+      parameters.bind(pipeline);
+      update.executeUpdate();
+    }
+  }
+
+  @Override
+  public String duplicatesInsert(String table) {
+    return "INSERT INTO "
+        + quoteTable(table)
+        + " (pipeline, source_topic, source_partition, source_offset, source_part, event_key,"
+        + " business_id, operation, first_seen_at, seen_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        + " ON CONFLICT DO NOTHING";
+  }
+
+  @Override
+  public Failure classify(SQLException error) {
+    String state = error.getSQLState() == null ? "" : error.getSQLState();
+    if (state.equals("21000")) {
+      return Failure.APART;
+    }
+    // P0001 is what a trigger's RAISE gives, 44000 a view's check option.
+    if (state.startsWith("22")
+        || state.startsWith("23")
+        || state.equals("P0001")
+        || state.equals("44000")) {
+      return Failure.DATA;
+    }
+    // Credentials; objects and rights; what isn't supported; no such database, no such schema.
+    for (String permanent : List.of("28", "42", "0A", "3D", "3F")) {
+      if (state.startsWith(permanent)) {
+        return Failure.PERMANENT;
+      }
+    }
+    return Failure.TRANSIENT;
+  }
+
+  private static String keyMatch(String table, Write write) {
+    List<String> matches = new ArrayList<>();
+    for (int i = 0; i < write.key().size(); i++) {
+      Column column = write.key().get(i);
+      matches.add(table + "." + quote(column.name()) + " = r.c" + i + "::" + column.type().name());
+    }
+    return String.join(" AND ", matches);
+  }
+
+  private static String names(List<Column> columns) {
+    return names(columns, "");
+  }
+
+  private static String names(List<Column> columns, String prefix) {
+    return String.join(
+        ", ", columns.stream().map(column -> prefix + quote(column.name())).toList());
+  }
+
+  private static String quote(String name) {
+    return "\"" + name.replace("\"", "\"\"") + "\"";
+  }
+
+  private static String quoteTable(String table) {
+    int dot = table.indexOf('.');
+    return dot < 0
+        ? quote(table)
+        : quote(table.substring(0, dot)) + "." + quote(table.substring(dot + 1));
+  }
+
+  /** The type of the array in which a column's values travel. */
+  private static String element(Column column) {
+    return switch (column.type().kind()) {
+      case SMALLINT, INTEGER, BIGINT -> "int8";
+      case NUMERIC -> "numeric";
+      case REAL, DOUBLE -> "float8";
+      case BOOLEAN -> "bool";
+      case TIMESTAMP -> "timestamp";
+      case TIMESTAMP_WITH_ZONE -> "timestamptz";
+      case DATE -> "date";
+      case TIME -> "time";
+      case UUID -> "uuid";
+      case TEXT, JSON, BYTES, OTHER -> "text";
+    };
+  }
+
+  /** Binds the parameters of a statement in their order, most of them arrays. */
+  private static final class Parameters {
+    private final Connection connection;
+    private final PreparedStatement statement;
+    private int next = 1;
+
+    Parameters(Connection connection, PreparedStatement statement) {
+      this.connection = connection;
+      this.statement = statement;
+    }
+
+    void bind(String text) throws SQLException {
+      statement.setString(next++, text);
+    }
+
+    <S, T> void bind(
+        String type,
+        List<S> from,
+        Function<Integer, @Nullable T[]> array,
+        Function<S, @Nullable T> value)
+        throws SQLException {
+      @Nullable T[] values = array.apply(from.size());
+      for (int i = 0; i < values.length; i++) {
+        values[i] = value.apply(from.get(i));
+      }
+      bind(type, values);
+    }
+
+    void bind(Rows rows) throws SQLException {
+      bind("int4", rows.rows(), Integer[]::new, Row::event);
+      bind("int4", rows.rows(), Integer[]::new, Row::group);
+      List<Column> columns = rows.write().all();
+      for (int i = 0; i < columns.size(); i++) {
+        int column = i;
+        String type = element(columns.get(i));
+        switch (type) {
+          case "int8" ->
+              bind(type, rows.rows(), Long[]::new, row -> (Long) row.values().get(column));
+          case "float8" ->
+              bind(type, rows.rows(), Double[]::new, row -> (Double) row.values().get(column));
+          case "bool" ->
+              bind(type, rows.rows(), Boolean[]::new, row -> (Boolean) row.values().get(column));
+          case "numeric" ->
+              bind(
+                  type,
+                  rows.rows(),
+                  String[]::new,
+                  row -> plain((BigDecimal) row.values().get(column)));
+          default ->
+              bind(type, rows.rows(), String[]::new, row -> (String) row.values().get(column));
+        }
+      }
+    }
+
+    private static @Nullable String plain(@Nullable BigDecimal number) {
+      return number == null ? null : number.toPlainString();
+    }
+
+    private void bind(String type, @Nullable Object[] values) throws SQLException {
+      Array array = connection.createArrayOf(type, values);
+      try {
+        statement.setArray(next++, array);
+      } finally {
+        array.free();
+      }
+    }
+  }
+}

@@ -1,0 +1,378 @@
+package io.effectonce.sink;
+
+import io.effectonce.event.Decoded;
+import io.effectonce.event.Event;
+import io.effectonce.event.EventKey;
+import io.effectonce.event.Fingerprint;
+import io.effectonce.event.Reason;
+import io.effectonce.event.Reject;
+import io.effectonce.event.Verdict;
+import io.effectonce.jdbc.Dialect;
+import io.effectonce.jdbc.Table;
+import io.effectonce.jdbc.Write;
+import io.effectonce.spec.EffectSpec;
+import io.effectonce.spec.OperationSpec;
+import io.effectonce.spec.PipelineSpec;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a batch does within one transaction: every event is judged by the ledger, then its effects
+ * are applied, all or none of them, and what can't be applied becomes a dead letter.
+ *
+ * <p>Assumes READ COMMITTED, and that the caller commits everything of a batch or nothing. Events
+ * of one row stay in the order of the batch.
+ */
+final class Effects {
+  private static final String FOREIGN_KEY_VIOLATION = "23503";
+
+  private final Dialect dialect;
+  private final String pipeline;
+  private final boolean ledger;
+  private final Map<String, OperationPlan> plans = new HashMap<>();
+
+  /** What to do when the database refuses data. */
+  enum Refusal {
+    /**
+     * Let the error through: the caller rolls back and comes again with {@link #ISOLATE}. The cheap
+     * way, for most batches.
+     */
+    FAIL,
+    /** Find the events that are refused, make them dead letters, and apply the others. */
+    ISOLATE
+  }
+
+  /**
+   * Reads the tables' metadata and matches the operations with them.
+   *
+   * @throws SQLException if a table is missing or can't be read
+   * @throws UnrecoverableSinkException if the effects don't match the tables
+   */
+  Effects(Connection connection, Dialect dialect, PipelineSpec spec)
+      throws SQLException, UnrecoverableSinkException {
+    this.dialect = dialect;
+    this.pipeline = spec.name();
+    this.ledger = spec.sink().ledgerKeep() != null;
+    dialect.checkBookkeeping(connection);
+    Map<String, Table> tables = new HashMap<>();
+    for (OperationSpec operation : spec.operations().values()) {
+      for (EffectSpec effect : operation.effects()) {
+        if (!tables.containsKey(effect.table())) {
+          tables.put(effect.table(), dialect.table(connection, effect.table()));
+        }
+      }
+    }
+    Map<Write, Write> shapes = new HashMap<>();
+    for (OperationSpec operation : spec.operations().values()) {
+      plans.put(
+          operation.name(),
+          new OperationPlan(
+              operation,
+              table -> Objects.requireNonNull(tables.get(table)),
+              shape -> shapes.computeIfAbsent(shape, same -> same)));
+    }
+  }
+
+  /**
+   * Applies a batch in the connection's transaction.
+   *
+   * @return what became of each element, in the batch's order
+   */
+  List<Result> apply(Connection connection, List<Decoded> batch, Refusal refusal)
+      throws SQLException {
+    return new Application(connection, batch, refusal).run();
+  }
+
+  /** A row exists with other values than an insert has. */
+  private static final class RowConflictException extends SQLException {
+    private static final long serialVersionUID = 1;
+
+    RowConflictException(String table) {
+      super("a row of this key is in " + table + " already, with other values", "23505");
+    }
+  }
+
+  /** One batch on its way. */
+  private final class Application {
+    private final Connection connection;
+    private final List<Decoded> batch;
+    private final Refusal refusal;
+    private final @Nullable Result[] results;
+    private final List<EventKey> corrected = new ArrayList<>();
+
+    private final Chunk chunk = new Chunk();
+
+    /** The batch's index of each event of the chunk. */
+    private final List<Integer> indexes = new ArrayList<>();
+
+    Application(Connection connection, List<Decoded> batch, Refusal refusal) {
+      this.connection = connection;
+      this.batch = batch;
+      this.refusal = refusal;
+      this.results = new Result[batch.size()];
+    }
+
+    List<Result> run() throws SQLException {
+      for (int i = 0; i < batch.size(); i++) {
+        Decoded element = batch.get(i);
+        if (element instanceof Event event) {
+          take(i, event);
+        } else {
+          results[i] = Result.deadLetter((Reject) element);
+        }
+      }
+      applyChunk();
+      List<Result> all = Arrays.stream(results).map(Objects::requireNonNull).toList();
+      List<Reject> rejects = all.stream().map(Result::reject).filter(Objects::nonNull).toList();
+      if (!rejects.isEmpty()) {
+        dialect.storeDeadLetters(connection, pipeline, rejects);
+      }
+      if (!corrected.isEmpty()) {
+        dialect.closeDeadLetters(connection, pipeline, corrected);
+      }
+      return all;
+    }
+
+    /**
+     * Puts an event into the chunk; what can't be in it together with the event is applied before.
+     */
+    private void take(int index, Event event) throws SQLException {
+      if (!ledger && event.verdict() == Verdict.CONFLICT) {
+        results[index] = Result.deadLetter(conflict(event, "within the filter's window"));
+        return;
+      }
+      List<Touch> touches;
+      try {
+        touches = plan(event).touches(event);
+      } catch (OperationPlan.UnfitEventException e) {
+        results[index] = Result.deadLetter(e.reject());
+        return;
+      }
+      EventKey key = event.identity().key();
+      if (chunk.holds(key)) {
+        if (!event
+            .identity()
+            .fingerprint()
+            .contradicts(chunk.event(key).identity().fingerprint())) {
+          results[index] = Result.of(event, Outcome.DUPLICATE);
+          return;
+        }
+        applyChunk();
+      }
+      if (Chunk.selfConflicting(touches)) {
+        applyChunk();
+        results[index] = applyAlone(event, touches);
+        return;
+      }
+      if (!chunk.takes(touches)) {
+        applyChunk();
+      }
+      chunk.add(event, touches);
+      indexes.add(index);
+    }
+
+    private OperationPlan plan(Event event) {
+      OperationPlan plan = plans.get(event.identity().operation());
+      if (plan == null) {
+        throw new IllegalStateException("no effects for operation " + event.identity().operation());
+      }
+      return plan;
+    }
+
+    private void applyChunk() throws SQLException {
+      if (chunk.isEmpty()) {
+        return;
+      }
+      List<Result> applied = refusal == Refusal.FAIL ? apply(chunk) : isolate(chunk);
+      for (int i = 0; i < applied.size(); i++) {
+        results[indexes.get(i)] = applied.get(i);
+      }
+      chunk.clear();
+      indexes.clear();
+    }
+
+    /** Halves the chunk until what is refused stands alone. */
+    private List<Result> isolate(Chunk some) throws SQLException {
+      try {
+        return inSavepoint(() -> apply(some));
+      } catch (SQLException e) {
+        if (!concernsData(e)) {
+          throw e;
+        }
+        if (some.size() == 1) {
+          return List.of(Result.deadLetter(refused(some.events().get(0), e)));
+        }
+        List<Result> all = new ArrayList<>(isolate(some.part(0, some.size() / 2)));
+        all.addAll(isolate(some.part(some.size() / 2, some.size())));
+        return all;
+      }
+    }
+
+    /**
+     * An event whose effects reach one row in several ways: each gets a statement of its own, in
+     * the file's order.
+     */
+    private Result applyAlone(Event event, List<Touch> touches) throws SQLException {
+      try {
+        return inSavepoint(
+            () -> {
+              if (ledger) {
+                Dialect.Applied claim =
+                    dialect.apply(connection, pipeline, List.of(Chunk.claim(event)), List.of());
+                if (claim.known().get(0)) {
+                  return judgeKnown(List.of(event), claim.known()).get(0);
+                }
+              }
+              int left = 0;
+              for (Touch touch : touches) {
+                List<Dialect.Rows> rows = List.of(Chunk.single(touch));
+                Dialect.Applied applied = dialect.apply(connection, pipeline, null, rows);
+                left += rowsLeft(1, applied, rows)[0];
+              }
+              return fresh(event, left == touches.size());
+            });
+      } catch (SQLException e) {
+        if (!concernsData(e)) {
+          throw e;
+        }
+        return Result.deadLetter(refused(event, e));
+      }
+    }
+
+    private List<Result> apply(Chunk some) throws SQLException {
+      List<Event> events = some.events();
+      List<Dialect.Rows> rows = some.rows();
+      Dialect.Applied applied =
+          dialect.apply(connection, pipeline, ledger ? some.claims() : null, rows);
+      int[] left = rowsLeft(events.size(), applied, rows);
+      Map<Integer, Result> known = judgeKnown(events, applied.known());
+      List<Result> all = new ArrayList<>(events.size());
+      for (int i = 0; i < events.size(); i++) {
+        Result result = known.get(i);
+        all.add(result != null ? result : fresh(events.get(i), left[i] == some.touches(i)));
+      }
+      return all;
+    }
+
+    private Result fresh(Event event, boolean untouched) {
+      if (event.verdict() == Verdict.CONFLICT) {
+        // The ledger doesn't know the key, so this corrects a dead letter.
+        corrected.add(event.identity().key());
+      }
+      return Result.of(event, untouched ? Outcome.ALREADY_APPLIED : Outcome.APPLIED);
+    }
+
+    /**
+     * Looks at the rows that were left as they are. An insert's must be equal to what it would have
+     * written.
+     *
+     * @return how many rows of each event were left
+     */
+    private int[] rowsLeft(int events, Dialect.Applied applied, List<Dialect.Rows> rows)
+        throws SQLException {
+      int[] left = new int[events];
+      for (int i = 0; i < rows.size(); i++) {
+        BitSet unwritten = applied.unwritten().get(i);
+        if (unwritten.isEmpty()) {
+          continue;
+        }
+        Write write = rows.get(i).write();
+        List<Dialect.Row> doubtful =
+            rows.get(i).rows().stream().filter(row -> unwritten.get(row.event())).toList();
+        if (write.kind() == Write.Kind.INSERT
+            && !dialect
+                .equalRows(connection, new Dialect.Rows(write, doubtful))
+                .equals(unwritten)) {
+          throw new RowConflictException(write.table());
+        }
+        doubtful.forEach(row -> left[row.event()]++);
+      }
+      return left;
+    }
+
+    private Map<Integer, Result> judgeKnown(List<Event> events, BitSet known) throws SQLException {
+      if (known.isEmpty()) {
+        return Map.of();
+      }
+      List<EventKey> keys = known.stream().mapToObj(i -> events.get(i).identity().key()).toList();
+      Map<EventKey, Dialect.Entry> entries = dialect.entries(connection, keys);
+      Map<Integer, Result> results = new HashMap<>();
+      for (int i = known.nextSetBit(0); i >= 0; i = known.nextSetBit(i + 1)) {
+        Event event = events.get(i);
+        Dialect.Entry entry = entries.get(event.identity().key());
+        if (entry == null) {
+          throw new SQLException(
+              "the ledger's row of " + event.position() + " was removed meanwhile", "40001");
+        }
+        results.put(i, judge(event, entry));
+      }
+      return results;
+    }
+
+    private Result judge(Event event, Dialect.Entry entry) {
+      if (event.identity().fingerprint().contradicts(Fingerprint.ofLong(entry.fingerprint()))) {
+        return Result.deadLetter(conflict(event, "by " + entry.position()));
+      }
+      // The same record again: its transaction committed, but the source was set back before it
+      // knew.
+      return Result.of(
+          event, entry.position().equals(event.position()) ? Outcome.APPLIED : Outcome.DUPLICATE);
+    }
+
+    private Reject conflict(Event event, String by) {
+      return event.reject(
+          Reason.CONFLICT,
+          event.identity().operation()
+              + " of "
+              + event.identity().readableBusinessId()
+              + " took effect before, "
+              + by
+              + ", with another payload; what stands was kept");
+    }
+
+    private boolean concernsData(SQLException error) {
+      Dialect.Failure failure = dialect.classify(error);
+      return failure == Dialect.Failure.DATA || failure == Dialect.Failure.APART;
+    }
+
+    private Reject refused(Event event, SQLException error) {
+      Reason reason = Reason.REFUSED;
+      if (error instanceof RowConflictException) {
+        reason = Reason.ROW_CONFLICT;
+      } else if (FOREIGN_KEY_VIOLATION.equals(error.getSQLState())) {
+        reason = Reason.OUT_OF_ORDER;
+      }
+      return event.reject(reason, error.getMessage() + " (SQLSTATE " + error.getSQLState() + ")");
+    }
+
+    private <T> T inSavepoint(Step<T> step) throws SQLException {
+      // In SQL, since pgjdbc refuses setSavepoint inside an XA branch.
+      try (Statement statement = connection.createStatement()) {
+        statement.execute("SAVEPOINT effectonce");
+        try {
+          T result = step.run();
+          statement.execute("RELEASE SAVEPOINT effectonce");
+          return result;
+        } catch (SQLException e) {
+          if (concernsData(e)) {
+            statement.execute("ROLLBACK TO SAVEPOINT effectonce");
+          }
+          throw e;
+        }
+      }
+    }
+  }
+
+  private interface Step<T> {
+    T run() throws SQLException;
+  }
+}
