@@ -95,7 +95,8 @@ public final class EmbeddedPostgresql implements AutoCloseable {
    * @throws IllegalArgumentException if a setting's name or value can't be one, or if it concerns
    *     durability or where the server listens
    * @throws UncheckedIOException if the directory can't be written
-   * @throws IllegalStateException if the server doesn't start, with the end of its log
+   * @throws IllegalStateException if a server is still running in the directory, or this one
+   *     doesn't start; then with the end of its log
    */
   public static EmbeddedPostgresql start(Path directory, Map<String, String> settings) {
     LoopbackAddress address = LoopbackAddress.free();
@@ -110,6 +111,7 @@ public final class EmbeddedPostgresql implements AutoCloseable {
               home,
               PostgresqlBinaries.unpack(home.resolve("binaries")),
               UnprivilegedCommand.forOwnerOf(home));
+      postgresql.refuseToShareTheDirectory();
       postgresql.makeCluster(home.resolve("password"));
       Files.writeString(postgresql.dataDirectory.resolve("postgresql.conf"), configuration);
       // Before the server runs, so that there is no moment at which Ctrl-C would leave it behind.
@@ -268,6 +270,16 @@ public final class EmbeddedPostgresql implements AutoCloseable {
       // themselves.
       running.destroyForcibly();
       throw new IllegalStateException("PostgreSQL didn't stop and was killed", e);
+    }
+  }
+
+  /** PostgreSQL itself refuses too, but only after the other server's settings were replaced. */
+  private void refuseToShareTheDirectory() {
+    ProcessHandle other = runningPostmaster();
+    // Its number may have passed to another program since, above all in a container.
+    if (other != null && other.info().command().orElse("postgres").endsWith("postgres")) {
+      throw new IllegalStateException(
+          "A PostgreSQL, process %d, is still running in %s".formatted(other.pid(), dataDirectory));
     }
   }
 

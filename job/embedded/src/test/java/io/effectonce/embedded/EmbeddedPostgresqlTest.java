@@ -186,6 +186,22 @@ class EmbeddedPostgresqlTest {
   }
 
   @Test
+  void runningServerIsLeftAloneByASecondOneInItsDirectory(@TempDir Path directory)
+      throws SQLException {
+    try (EmbeddedPostgresql first =
+        EmbeddedPostgresql.start(directory, Map.of("max_connections", "33"))) {
+      assertThatThrownBy(() -> EmbeddedPostgresql.start(directory, Map.of()))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageStartingWith("A PostgreSQL, process ")
+          .hasMessageContaining("is still running in");
+
+      first.stop();
+      first.restart();
+      assertThat(query(first, "postgres", "SHOW max_connections")).containsExactly("33");
+    }
+  }
+
+  @Test
   void closedServerLeavesNoProcessAndStaysClosed(@TempDir Path directory) throws IOException {
     EmbeddedPostgresql closed = EmbeddedPostgresql.start(directory, Map.of());
     Path pidFile = directory.resolve("postgresql/data/postmaster.pid");
