@@ -1,0 +1,506 @@
+package io.effectonce.sink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.effectonce.event.Decoded;
+import io.effectonce.event.Event;
+import io.effectonce.event.Verdict;
+import io.effectonce.jdbc.Database;
+import io.effectonce.jdbc.Dialect;
+import io.effectonce.testkit.TestDatabase;
+import io.effectonce.testkit.TestPipeline;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class EffectsTest {
+  private static final String LOCAL = "commit: local";
+
+  private final TestDatabase database = TestDatabase.create();
+
+  private List<String> apply(TestPipeline pipeline, Effects.Refusal refusal, List<Decoded> batch) {
+    Database target = new Database(pipeline.spec().sink(), pipeline.spec().name());
+    try (Connection connection = target.connect()) {
+      Effects effects = new Effects(connection, target.dialect(), pipeline.spec());
+      List<Result> results = effects.apply(connection, batch, refusal);
+      connection.commit();
+      return results.stream().map(EffectsTest::text).toList();
+    } catch (SQLException | IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static String text(Result result) {
+    return result.reject() == null
+        ? result.outcome().name()
+        : result.reject().reason() + ": " + result.reject().message();
+  }
+
+  private static List<Decoded> as(Verdict verdict, List<Decoded> events) {
+    return events.stream().<Decoded>map(event -> ((Event) event).judged(verdict)).toList();
+  }
+
+  @Nested
+  class Ledger {
+    private final TestPipeline pipeline =
+        TestPipeline.of(
+            database.execute("CREATE TABLE points (user_id text PRIMARY KEY, points bigint)"),
+            """
+            operations:
+              ADD: [ { increment: points, key: { user_id: /user }, add: { points: /points } } ]
+            """,
+            LOCAL);
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldApplyAKeyOnceWithinABatchAndAcrossBatches(Effects.Refusal refusal) {
+      String event = "{'id':1,'op':'ADD','user':'u','points':100}";
+      assertThat(apply(pipeline, refusal, pipeline.decode(event, event, event)))
+          .containsExactly("APPLIED", "DUPLICATE", "DUPLICATE");
+      assertThat(apply(pipeline, refusal, pipeline.decode(event))).containsExactly("DUPLICATE");
+      assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 100");
+      assertThat(
+              database.rows(
+                  "SELECT pipeline, business_id, operation, source_topic, source_partition,"
+                      + " source_offset, source_part, length(event_key) FROM effect_ledger"))
+          .containsExactly("test | 1 | ADD | events | 0 | 0 | 0 | 16");
+    }
+
+    @Test
+    void shouldCountTheSameRecordAgainAsApplied() {
+      List<Decoded> batch =
+          pipeline.decode(
+              "{'id':1,'op':'ADD','user':'u','points':100}",
+              "{'id':2,'op':'ADD','user':'u','points':1}");
+      apply(pipeline, Effects.Refusal.FAIL, batch);
+      assertThat(apply(pipeline, Effects.Refusal.FAIL, batch))
+          .containsExactly("APPLIED", "APPLIED");
+      assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 101");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldMakeAConflictADeadLetterThatOverwritesNothing(Effects.Refusal refusal) {
+      String first = "{'id':'pay-9','op':'ADD','user':'u','points':100}";
+      String second = "{'id':'pay-9','op':'ADD','user':'u','points':250}";
+      String expected =
+          "CONFLICT: ADD of pay-9 took effect before, by events-0@0, with another payload; what"
+              + " stands was kept";
+      assertThat(apply(pipeline, refusal, pipeline.decode(first, second)))
+          .containsExactly("APPLIED", expected);
+      assertThat(apply(pipeline, refusal, pipeline.decode(second))).containsExactly(expected);
+      assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 100");
+      assertThat(
+              database.rows(
+                  "SELECT stage, reason, source_offset, convert_from(record_value, 'UTF8') FROM"
+                      + " dead_letter ORDER BY id"))
+          .containsExactly(
+              "ledger | conflict | 1 | " + second.replace('\'', '"'),
+              "ledger | conflict | 2 | " + second.replace('\'', '"'));
+    }
+
+    @Test
+    void shouldApplyACorrectionAndCloseItsDeadLetter() {
+      apply(
+          pipeline,
+          Effects.Refusal.FAIL,
+          pipeline.decode("{'id':7,'op':'ADD','user':'u','points':'many'}"));
+      assertThat(database.rows("SELECT reason, closed_at FROM dead_letter"))
+          .containsExactly("unfit-value | null");
+      List<Decoded> corrected =
+          as(Verdict.CONFLICT, pipeline.decode("{'id':7,'op':'ADD','user':'u','points':5}"));
+      assertThat(apply(pipeline, Effects.Refusal.FAIL, corrected)).containsExactly("APPLIED");
+      assertThat(database.rows("SELECT closed_at IS NULL FROM dead_letter")).containsExactly("f");
+      assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 5");
+    }
+
+    @Test
+    void shouldLetTwoPipelinesEachApplyAnEventOnce() {
+      String event = "{'id':1,'op':'ADD','user':'u','points':100}";
+      TestPipeline other = pipeline.named("other");
+      assertThat(apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(event)))
+          .containsExactly("APPLIED");
+      assertThat(apply(other, Effects.Refusal.FAIL, other.decode(event, event)))
+          .containsExactly("APPLIED", "DUPLICATE");
+      assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 200");
+      assertThat(database.rows("SELECT pipeline, business_id FROM effect_ledger ORDER BY 1"))
+          .containsExactly("other | 1", "test | 1");
+    }
+  }
+
+  @Nested
+  class Upsert {
+    private TestPipeline pipeline(String effect) {
+      return TestPipeline.of(
+          database.execute(
+              "CREATE TABLE customer (id bigint PRIMARY KEY, name text, city text DEFAULT"
+                  + " 'nowhere', version bigint)"),
+          "operations: { SET: [ " + effect + " ] }",
+          LOCAL);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldFoldWritesToOneRowToTheLast(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          pipeline("{ upsert: customer, key: { id: /customer }, set: { name: /name } }");
+      assertThat(
+              apply(
+                  pipeline,
+                  refusal,
+                  pipeline.decode(
+                      "{'id':1,'op':'SET','customer':1,'name':'a'}",
+                      "{'id':2,'op':'SET','customer':2,'name':'b'}",
+                      "{'id':3,'op':'SET','customer':1,'name':'c'}")))
+          .containsOnly("APPLIED");
+      assertThat(database.rows("SELECT id, name, city FROM customer ORDER BY id"))
+          .containsExactly("1 | c | nowhere", "2 | b | nowhere");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldFoldOnlyAmongEventsThatWereNew(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          pipeline("{ upsert: customer, key: { id: /customer }, set: { name: /name } }");
+      String old = "{'id':1,'op':'SET','customer':1,'name':'old'}";
+      apply(pipeline, refusal, pipeline.decode(old));
+      assertThat(
+              apply(
+                  pipeline,
+                  refusal,
+                  pipeline.decode("{'id':2,'op':'SET','customer':1,'name':'new'}", old)))
+          .containsExactly("APPLIED", "DUPLICATE");
+      assertThat(database.rows("SELECT id, name FROM customer")).containsExactly("1 | new");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldKeepWhatIsAbsentAndClearWhatIsNull(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          pipeline(
+              "{ upsert: customer, key: { id: /customer }, set: { name: /name, city: { from: /city,"
+                  + " optional: true } } }");
+      apply(
+          pipeline,
+          refusal,
+          pipeline.decode(
+              "{'id':1,'op':'SET','customer':7,'name':'a','city':'Oslo'}",
+              "{'id':2,'op':'SET','customer':7,'name':'b'}",
+              "{'id':3,'op':'SET','customer':8,'name':'c'}",
+              "{'id':4,'op':'SET','customer':9,'name':'d','city':'Bergen'}",
+              "{'id':5,'op':'SET','customer':9,'name':'e','city':null}"));
+      assertThat(database.rows("SELECT id, name, city FROM customer ORDER BY id"))
+          .containsExactly("7 | b | Oslo", "8 | c | nowhere", "9 | e | null");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldLetOnlyANewerVersionOverwrite(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          pipeline(
+              "{ upsert: customer, key: { id: /customer }, set: { name: /name }, version: {"
+                  + " version: /v } }");
+      String event = "{'id':%d,'op':'SET','customer':1,'name':'%s','v':%d}";
+      assertThat(
+              apply(
+                  pipeline,
+                  refusal,
+                  pipeline.decode(
+                      event.formatted(1, "first of 5", 5),
+                      event.formatted(2, "second of 5", 5),
+                      event.formatted(3, "of 4", 4))))
+          .hasSize(3);
+      assertThat(database.rows("SELECT name, version FROM customer"))
+          .containsExactly("first of 5 | 5");
+      assertThat(
+              apply(
+                  pipeline,
+                  refusal,
+                  pipeline.decode(
+                      event.formatted(4, "of 3", 3), event.formatted(5, "third of 5", 5))))
+          .containsExactly("ALREADY_APPLIED", "ALREADY_APPLIED");
+      assertThat(apply(pipeline, refusal, pipeline.decode(event.formatted(6, "of 6", 6))))
+          .containsExactly("APPLIED");
+      assertThat(database.rows("SELECT name, version FROM customer")).containsExactly("of 6 | 6");
+    }
+
+    @Test
+    void shouldTakeATableThatIsAllKey() {
+      database.execute("CREATE TABLE member (club text, person text, PRIMARY KEY (person, club))");
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database,
+              "operations: { JOIN: [ { upsert: member, key: { club: /club, person: /person } } ] }",
+              LOCAL);
+      assertThat(
+              apply(
+                  pipeline,
+                  Effects.Refusal.FAIL,
+                  pipeline.decode(
+                      "{'id':1,'op':'JOIN','club':'c','person':'p'}",
+                      "{'id':2,'op':'JOIN','club':'c','person':'p'}")))
+          .containsExactly("APPLIED", "APPLIED");
+      assertThat(database.rows("SELECT * FROM member")).containsExactly("c | p");
+    }
+  }
+
+  @Nested
+  class Increment {
+    private final TestPipeline pipeline =
+        TestPipeline.of(
+            database.execute(
+                "CREATE TABLE account (id int PRIMARY KEY, balance numeric(6,2), hits smallint)"),
+            """
+            operations:
+              ADD: [ { increment: account, key: { id: /account }, add: { balance: /amount, hits: { value: 1 } } } ]
+              MOVE:
+                - { increment: account, key: { id: /from }, add: { balance: /minus } }
+                - { increment: account, key: { id: /to }, add: { balance: /amount } }
+            """,
+            LOCAL);
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldSumAndTakeNullForZero(Effects.Refusal refusal) {
+      database.execute("INSERT INTO account VALUES (1, NULL, 7)");
+      apply(
+          pipeline,
+          refusal,
+          pipeline.decode(
+              "{'id':1,'op':'ADD','account':1,'amount':1.25}",
+              "{'id':2,'op':'ADD','account':1,'amount':'2.50'}",
+              "{'id':3,'op':'ADD','account':2,'amount':3}"));
+      assertThat(database.rows("SELECT * FROM account ORDER BY id"))
+          .containsExactly("1 | 3.75 | 9", "2 | 3.00 | 1");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldFoldTwoEffectsOfOneShapeEvenOnOneRow(Effects.Refusal refusal) {
+      apply(
+          pipeline,
+          refusal,
+          pipeline.decode(
+              "{'id':1,'op':'MOVE','from':1,'to':2,'amount':5,'minus':-5}",
+              "{'id':2,'op':'MOVE','from':2,'to':2,'amount':9,'minus':-8}"));
+      assertThat(database.rows("SELECT id, balance FROM account ORDER BY id"))
+          .containsExactly("1 | -5.00", "2 | 6.00");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldApplyTwoShapesOnOneRowInTheirOrder(Effects.Refusal refusal) {
+      assertThat(
+              apply(
+                  pipeline,
+                  refusal,
+                  pipeline.decode(
+                      "{'id':1,'op':'ADD','account':1,'amount':1}",
+                      "{'id':2,'op':'MOVE','from':1,'to':2,'amount':5,'minus':-5}",
+                      "{'id':3,'op':'ADD','account':1,'amount':1}")))
+          .containsOnly("APPLIED");
+      assertThat(database.rows("SELECT * FROM account ORDER BY id"))
+          .containsExactly("1 | -3.00 | 2", "2 | 5.00 | null");
+    }
+
+    @Test
+    void shouldMakeAnOverflowOfTheSumADeadLetterOfItsEventAlone() {
+      List<Decoded> batch = new ArrayList<>();
+      for (int i = 0; i < 100; i++) {
+        batch.addAll(
+            pipeline.decode("{'id':'%d','op':'ADD','account':%d,'amount':1}".formatted(i, i)));
+      }
+      batch.addAll(pipeline.decode("{'id':'a','op':'ADD','account':7,'amount':9999}"));
+      List<String> results = apply(pipeline, Effects.Refusal.ISOLATE, batch);
+      assertThat(results.subList(0, 100)).containsOnly("APPLIED");
+      assertThat(results.get(100))
+          .startsWith("REFUSED: ERROR: numeric field overflow")
+          .endsWith("(SQLSTATE 22003)");
+      assertThat(database.rows("SELECT count(*), sum(balance), sum(hits) FROM account"))
+          .containsExactly("100 | 100.00 | 100");
+      assertThat(database.number("SELECT count(*) FROM effect_ledger")).isEqualTo(100);
+      assertThat(database.rows("SELECT business_id, stage, reason FROM dead_letter"))
+          .containsExactly("a | effect | refused");
+    }
+
+    @Test
+    void shouldRejectNullToAdd() {
+      assertThat(
+              apply(
+                  pipeline,
+                  Effects.Refusal.FAIL,
+                  pipeline.decode("{'id':1,'op':'ADD','account':1,'amount':null}")))
+          .containsExactly(
+              "UNFIT_VALUE: /amount for account.balance: is null, but a key, a version or a number"
+                  + " to add can't be");
+    }
+  }
+
+  @Nested
+  class Insert {
+    private final TestPipeline pipeline =
+        TestPipeline.of(
+            database.execute(
+                "CREATE TABLE orders (id text PRIMARY KEY, total numeric(8,2) NOT NULL CHECK (total"
+                    + " >= 0), data jsonb, note text); CREATE TABLE stats (k text PRIMARY KEY, n"
+                    + " bigint)"),
+            """
+            operations:
+              CREATE:
+                - insert: orders
+                  key: { id: /order }
+                  set: { total: /total, data: { from: /data, optional: true } }
+                - { increment: stats, key: { k: { value: orders } }, add: { n: { value: 1 } } }
+            """,
+            LOCAL);
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldTakeAnEqualRowForAppliedAndAnotherForAConflict(Effects.Refusal refusal) {
+      database.execute(
+          "INSERT INTO orders VALUES ('o-1', 5, '{\"a\": 1}', 'kept'), ('o-2', 6, NULL, NULL)");
+      List<Decoded> batch =
+          pipeline.decode(
+              "{'id':1,'op':'CREATE','order':'o-1','total':5.0,'data':{'a':1.0}}",
+              "{'id':2,'op':'CREATE','order':'o-3','total':7}",
+              "{'id':3,'op':'CREATE','order':'o-2','total':8}");
+      if (refusal == Effects.Refusal.FAIL) {
+        assertThatThrownBy(() -> apply(pipeline, refusal, batch))
+            .cause()
+            .hasMessage("a row of this key is in orders already, with other values");
+        assertThat(database.number("SELECT count(*) FROM effect_ledger")).isZero();
+        return;
+      }
+      assertThat(apply(pipeline, refusal, batch))
+          .containsExactly(
+              "APPLIED",
+              "APPLIED",
+              "ROW_CONFLICT: a row of this key is in orders already, with other values (SQLSTATE"
+                  + " 23505)");
+      assertThat(database.rows("SELECT id, total, note FROM orders ORDER BY id"))
+          .containsExactly("o-1 | 5.00 | kept", "o-2 | 6.00 | null", "o-3 | 7.00 | null");
+      assertThat(database.rows("SELECT * FROM stats")).containsExactly("orders | 2");
+      assertThat(database.rows("SELECT business_id FROM effect_ledger ORDER BY 1"))
+          .containsExactly("1", "2");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldCountAnEventAsAlreadyAppliedOnlyIfAllItsRowsStood(Effects.Refusal refusal) {
+      TestPipeline alone =
+          TestPipeline.of(
+              database.execute("INSERT INTO orders VALUES ('o-1', 5)"),
+              "operations: { CREATE: [ { insert: orders, key: { id: /order }, set: { total: /total"
+                  + " } } ] }",
+              LOCAL);
+      assertThat(
+              apply(
+                  alone,
+                  refusal,
+                  alone.decode(
+                      "{'id':1,'op':'CREATE','order':'o-1','total':5}",
+                      "{'id':2,'op':'CREATE','order':'o-2','total':5}",
+                      "{'id':3,'op':'CREATE','order':'o-2','total':5}")))
+          .containsExactly("ALREADY_APPLIED", "APPLIED", "ALREADY_APPLIED");
+    }
+
+    @Test
+    void shouldFindEachOfTheRowsThatTheDatabaseRefuses() {
+      List<Decoded> batch = new ArrayList<>();
+      for (int i = 0; i < 200; i++) {
+        batch.addAll(
+            pipeline.decode(
+                "{'id':%d,'op':'CREATE','order':'o-%d','total':%d}"
+                    .formatted(i, i, i % 50 == 7 ? -1 : i)));
+      }
+      List<String> results = apply(pipeline, Effects.Refusal.ISOLATE, batch);
+      assertThat(results.stream().filter("APPLIED"::equals)).hasSize(196);
+      assertThat(results.get(7))
+          .startsWith(
+              "REFUSED: ERROR: new row for relation \"orders\" violates check constraint"
+                  + " \"orders_total_check\"")
+          .endsWith("(SQLSTATE 23514)");
+      assertThat(database.number("SELECT count(*) FROM orders")).isEqualTo(196);
+      assertThat(database.rows("SELECT * FROM stats")).containsExactly("orders | 196");
+      assertThat(database.rows("SELECT source_offset FROM dead_letter ORDER BY 1"))
+          .containsExactly("7", "57", "107", "157");
+    }
+  }
+
+  @Nested
+  class OneRowInSeveralWays {
+    @ParameterizedTest
+    @EnumSource
+    void shouldApplyAnEventsEffectsOnOneRowInTheFilesOrder(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute(
+                  "CREATE TABLE account (id int PRIMARY KEY, owner text, balance bigint)"),
+              """
+              operations:
+                OPEN:
+                  - { upsert: account, key: { id: /account }, set: { owner: /owner, balance: { value: 100 } } }
+                  - { increment: account, key: { id: /account }, add: { balance: /amount } }
+              """,
+              LOCAL);
+      String event = "{'id':1,'op':'OPEN','account':1,'owner':'ann','amount':5}";
+      assertThat(apply(pipeline, refusal, pipeline.decode(event))).containsExactly("APPLIED");
+      assertThat(apply(pipeline, refusal, pipeline.decode(event))).containsExactly("DUPLICATE");
+      assertThat(database.rows("SELECT * FROM account")).containsExactly("1 | ann | 105");
+    }
+  }
+
+  @Nested
+  class Start {
+    @Test
+    void shouldNameAMissingTable() {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database, "operations: { A: [ { upsert: nowhere, key: { id: /id } } ] }", LOCAL);
+      assertThatThrownBy(() -> apply(pipeline, Effects.Refusal.FAIL, List.of()))
+          .cause()
+          .hasMessage("table nowhere doesn't exist, or isn't on the search path")
+          .satisfies(
+              error ->
+                  assertThat(Dialect.of("jdbc:postgresql:x").classify((SQLException) error))
+                      .isEqualTo(Dialect.Failure.PERMANENT));
+    }
+
+    @Test
+    void shouldNameAMissingColumnAndAMissingKey() {
+      database.execute("CREATE TABLE t (a int, b int)");
+      TestPipeline column =
+          TestPipeline.of(database, "operations: { A: [ { upsert: t, key: { c: /id } } ] }", LOCAL);
+      assertThatThrownBy(() -> apply(column, Effects.Refusal.FAIL, List.of()))
+          .cause()
+          .hasMessage("operations.A: table t has no column c; it has a, b");
+      TestPipeline key =
+          TestPipeline.of(database, "operations: { A: [ { upsert: t, key: { a: /id } } ] }", LOCAL);
+      assertThatThrownBy(() -> apply(key, Effects.Refusal.FAIL, List.of()))
+          .cause()
+          .hasMessage(
+              "operations.A: table t has no primary key or unique index on exactly (a), which the"
+                  + " effect's key needs; create one, or correct the key");
+    }
+
+    @Test
+    void shouldRefuseToAddToText() {
+      database.execute("CREATE TABLE t (a int PRIMARY KEY, b text)");
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database,
+              "operations: { A: [ { increment: t, key: { a: /id }, add: { b: /id } } ] }",
+              LOCAL);
+      assertThatThrownBy(() -> apply(pipeline, Effects.Refusal.FAIL, List.of()))
+          .cause()
+          .hasMessage("operations.A: table t, column b is text, to which nothing can be added");
+    }
+  }
+}
