@@ -3,8 +3,6 @@ package io.effectonce.spec;
 import static io.effectonce.spec.Place.scalar;
 import static io.effectonce.spec.Place.section;
 
-import io.effectonce.spec.ValueSource.Constant;
-import java.math.BigDecimal;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,18 +37,19 @@ final class EffectReader {
 
   /** The other keys aren't judged, as it depends on the kind which of them are known. */
   private static Read<EffectSpec> noKind(Place place) {
-    for (Map.Entry<String, Place> first : place.entries().entrySet()) {
-      return first
-          .getValue()
-          .problem("is not a known effect; " + Names.advice(first.getKey(), KINDS));
-    }
-    return place.problem("must have one of " + String.join(", ", KINDS));
+    Optional<String> first = place.entries().keySet().stream().findFirst();
+    return first.isEmpty()
+        ? place.problem("must have one of " + String.join(", ", KINDS))
+        : place
+            .find(first.get())
+            .orElseThrow()
+            .problem("is not a known effect; " + Names.advice(first.get(), KINDS));
   }
 
   private static Read<EffectSpec> insert(Section section) {
     Read<String> table = table(section, INSERT);
     Read<List<Field>> key = key(section);
-    Read<List<Field>> set = section.optional("set", List.of(), ValueSourceReader::anyColumns);
+    Read<List<Field>> set = section.optional("set", List.of(), ValueSourceReader::columns);
     return reportedTwice(section, "key", "set")
         ? Read.broken()
         : Read.build(() -> new EffectSpec.Insert(table.value(), key.value(), set.value()));
@@ -59,7 +58,7 @@ final class EffectReader {
   private static Read<EffectSpec> upsert(Section section) {
     Read<String> table = table(section, UPSERT);
     Read<List<Field>> key = key(section);
-    Read<List<Field>> set = section.optional("set", List.of(), ValueSourceReader::anyColumns);
+    Read<List<Field>> set = section.optional("set", List.of(), ValueSourceReader::columns);
     Read<Optional<Field>> version = section.optional("version", EffectReader::version);
     return reportedTwice(section, "key", "set", "version")
         ? Read.broken()
@@ -73,12 +72,10 @@ final class EffectReader {
     Read<String> table = table(section, INCREMENT);
     Read<List<Field>> key = key(section);
     Read<List<Field>> add =
-        section
-            .required(
-                "add",
-                "give the columns to add to, such as { points: /points }",
-                ValueSourceReader::someColumns)
-            .then(columns -> numbers(section, columns));
+        section.required(
+            "add",
+            "give the columns to add to, such as { points: /points }",
+            ValueSourceReader::numberColumns);
     return reportedTwice(section, "key", "add")
         ? Read.broken()
         : Read.build(() -> new EffectSpec.Increment(table.value(), key.value(), add.value()));
@@ -102,20 +99,6 @@ final class EffectReader {
                 columns.size() == 1
                     ? Read.of(columns.get(0))
                     : place.problem("must be one column, such as { updated_at: /updatedAt }"));
-  }
-
-  private static Read<List<Field>> numbers(Section section, List<Field> columns) {
-    for (Field field : columns) {
-      if (field.source() instanceof Constant constant
-          && !(constant.value() instanceof Long || constant.value() instanceof BigDecimal)) {
-        return section
-            .find("add")
-            .flatMap(add -> add.find(field.column()))
-            .map(place -> place.<List<Field>>problem("must be a number to add"))
-            .orElseGet(Read::broken);
-      }
-    }
-    return Read.of(columns);
   }
 
   /** Whether a column is in more than one of these maps, which is a problem then. */

@@ -34,6 +34,18 @@ record Place(Node node, String path, Findings findings) {
     return place -> place.readSection(reader);
   }
 
+  /** As {@link #section}, or {@code off}. */
+  static <T> Form<T> sectionOrOff(T off, Function<Section, Read<T>> reader) {
+    return place -> {
+      if (place.isOff()) {
+        return Read.of(off);
+      }
+      return place.isMappingOrNothing() || place.isBroken()
+          ? place.readSection(reader)
+          : place.problem("must be off, or a map of keys and values");
+    };
+  }
+
   /** Keys that the user names. */
   static <T> Form<Map<String, T>> map(BiFunction<String, Place, Read<T>> entry) {
     return place -> place.readMap(entry);
@@ -144,7 +156,7 @@ record Place(Node node, String path, Findings findings) {
       return Read.broken();
     }
     if (!isMappingOrNothing()) {
-      return problem("must be a section with keys of its own");
+      return problem("must be a map of keys and values");
     }
     Section section = new Section(this);
     Read<T> read = reader.apply(section);
@@ -157,7 +169,7 @@ record Place(Node node, String path, Findings findings) {
       return Read.broken();
     }
     if (!isMappingOrNothing()) {
-      return problem("must be a map");
+      return problem("must be a map of keys and values");
     }
     Map<String, Read<T>> entries = new LinkedHashMap<>();
     entries()

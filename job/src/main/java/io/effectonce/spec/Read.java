@@ -1,5 +1,6 @@
 package io.effectonce.spec;
 
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +40,12 @@ final class Read<T> {
   /** The value made into another one, which may meet problems of its own. */
   <U> Read<U> then(Function<T, Read<U>> next) {
     return value == null ? broken() : next.apply(value);
+  }
+
+  void ifRead(Consumer<T> consumer) {
+    if (value != null) {
+      consumer.accept(value);
+    }
   }
 
   /** The value. Within {@link #build} only, unless it is known to be there. */

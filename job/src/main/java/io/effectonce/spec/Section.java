@@ -26,7 +26,9 @@ final class Section {
    */
   <T> Read<T> required(String key, String advice, Place.Form<T> form) {
     Optional<Place> value = find(key);
-    return value.isPresent() ? form.read(value.get()) : missing(key, advice);
+    return value.isPresent()
+        ? form.read(value.get())
+        : place.problemBelow(key, "is missing; " + advice);
   }
 
   /** A key that has a default. */
@@ -40,16 +42,11 @@ final class Section {
     return Read.build(() -> read.map(Read::value));
   }
 
-  /** The value of a key that is known by this. */
+  /** A key for the caller to look at, known from now on. */
   Optional<Place> find(String key) {
     known.add(key);
     place.findings().knownKey(Place.path(place.path(), key));
     return Optional.ofNullable(entries.get(key));
-  }
-
-  /** Reports a key that isn't there. */
-  <T> Read<T> missing(String key, String advice) {
-    return place.problemBelow(key, "is missing; " + advice);
   }
 
   /** Reports what is left. */

@@ -2,6 +2,7 @@ package io.effectonce.spec;
 
 import static io.effectonce.spec.Place.scalar;
 import static io.effectonce.spec.Place.section;
+import static io.effectonce.spec.Place.sectionOrOff;
 
 import io.effectonce.spec.SinkSpec.Batch;
 import io.effectonce.spec.SinkSpec.Commit;
@@ -12,7 +13,7 @@ import java.util.regex.Pattern;
 
 /** Reads {@code sink}. */
 final class SinkReader {
-  static final Duration DEFAULT_KEEP = Duration.ofDays(90);
+  private static final Duration DEFAULT_KEEP = Duration.ofDays(90);
   private static final Batch DEFAULT_BATCH = new Batch(2_000, Duration.ofMillis(200));
   private static final Duration DEFAULT_RETRY = Duration.ofMinutes(5);
 
@@ -34,7 +35,10 @@ final class SinkReader {
         section.required(
             "commit", "choose local, one transaction per batch", scalar(SinkReader::commit));
     Read<Optional<Duration>> keep =
-        section.optional("ledger", Optional.of(DEFAULT_KEEP), SinkReader::ledger);
+        section.optional(
+            "ledger",
+            Optional.of(DEFAULT_KEEP),
+            sectionOrOff(Optional.empty(), SinkReader::ledger));
     Read<Batch> batch = section.optional("batch", DEFAULT_BATCH, section(SinkReader::batch));
     Read<Duration> retryFor =
         section.optional("retry-for", DEFAULT_RETRY, scalar(Durations::parse));
@@ -87,11 +91,7 @@ final class SinkReader {
     return Scalars.choice(Commit.class).parse(text);
   }
 
-  private static Read<Optional<Duration>> ledger(Place place) {
-    return place.isOff() ? Read.of(Optional.empty()) : section(SinkReader::keep).read(place);
-  }
-
-  private static Read<Optional<Duration>> keep(Section section) {
+  private static Read<Optional<Duration>> ledger(Section section) {
     return section
         .optional("keep", DEFAULT_KEEP, scalar(Durations::parsePositive))
         .then(keep -> Read.of(Optional.of(keep)));

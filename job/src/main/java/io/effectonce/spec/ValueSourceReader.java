@@ -40,14 +40,29 @@ final class ValueSourceReader {
     return columns(filledMap(ValueSourceReader::requiredColumn), place);
   }
 
-  /** Columns, some of which may be {@code { from: …, optional: true }}; at least one. */
-  static Read<List<Field>> someColumns(Place place) {
-    return columns(filledMap(ValueSourceReader::column), place);
+  /** Columns, some of which may be {@code { from: …, optional: true }}. */
+  static Read<List<Field>> columns(Place place) {
+    return columns(map(ValueSourceReader::column), place);
   }
 
-  /** As {@link #someColumns}, or none. */
-  static Read<List<Field>> anyColumns(Place place) {
-    return columns(map(ValueSourceReader::column), place);
+  /** As {@link #columns}, for numbers; at least one. */
+  static Read<List<Field>> numberColumns(Place place) {
+    return columns(
+        filledMap(
+            (name, value) ->
+                column(name, value)
+                    .then(
+                        field ->
+                            mayBeNumber(field.source())
+                                ? Read.of(field)
+                                : value.problem("must be a number"))),
+        place);
+  }
+
+  private static boolean mayBeNumber(ValueSource source) {
+    return !(source instanceof Constant constant)
+        || constant.value() instanceof Long
+        || constant.value() instanceof BigDecimal;
   }
 
   private static Read<List<Field>> columns(Place.Form<Map<String, Field>> form, Place place) {

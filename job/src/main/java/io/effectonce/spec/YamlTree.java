@@ -57,11 +57,11 @@ final class YamlTree {
   }
 
   private Node document() throws IOException {
-    if (next() == null) {
+    Node root = next() == null ? new Node.Scalar(line, "", Node.Kind.NULL) : node(line, "");
+    if (Place.isBlank(root) || Place.isNull(root)) {
       findings.problem(1, "", "is empty");
       return new Node.Broken(1);
     }
-    Node root = node(line, "");
     if (next() != null) {
       findings.problem(line, "", "has a second YAML document, but must have one");
     }
@@ -143,18 +143,19 @@ final class YamlTree {
   }
 
   /**
-   * Where the text stops being YAML; for a quote that is never closed, where it was opened. The
-   * exception's own location is that of the last token before.
+   * Where the text stops being YAML, which the exception's location, that of the last token, may be
+   * far from; for a quote or bracket that is open until the end, where it was opened.
    */
   @SuppressWarnings("deprecation") // the only class of Jackson's that tells
   private int lineOf(JsonProcessingException malformed, String text) {
-    if (malformed instanceof MarkedYAMLException marked) {
-      Mark problem = marked.getProblemMark();
-      Mark context = marked.getContextMark();
-      boolean atEnd = problem.getLine() >= text.lines().count();
-      return (atEnd && context != null ? context : problem).getLine() + 1;
+    if (!(malformed instanceof MarkedYAMLException marked)) {
+      return malformed.getLocation() == null ? line : malformed.getLocation().getLineNr();
     }
-    return line;
+    int last = Math.max(1, (int) text.lines().count());
+    Mark problem = marked.getProblemMark();
+    Mark context = marked.getContextMark();
+    boolean open = problem.getLine() >= last && context != null;
+    return Math.min((open ? context : problem).getLine() + 1, last);
   }
 
   private @Nullable JsonToken next() throws IOException {

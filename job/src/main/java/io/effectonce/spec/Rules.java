@@ -1,0 +1,88 @@
+package io.effectonce.spec;
+
+import io.effectonce.spec.ValueSource.Constant;
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What must hold between sections. Each rule looks at what it needs alone, so that it finds its
+ * problems in a file that has others too.
+ */
+final class Rules {
+  private final Place root;
+  private final Map<String, Place> operations;
+
+  Rules(Place root) {
+    this.root = root;
+    this.operations = root.find("operations").map(Place::entries).orElse(Map.of());
+  }
+
+  void windowsAreOfOperations() {
+    root.find("dedup", "window-by-operation")
+        .map(Place::entries)
+        .orElse(Map.of())
+        .forEach(this::requireOperation);
+  }
+
+  /** Else no event would have an effect. */
+  void constantOperationExists(EventSpec event) {
+    if (event.operation() instanceof Constant constant) {
+      String name =
+          constant.value() instanceof BigDecimal number
+              ? number.stripTrailingZeros().toPlainString()
+              : String.valueOf(constant.value());
+      root.find("event", "operation", "value").ifPresent(place -> requireOperation(name, place));
+    }
+  }
+
+  private void requireOperation(String name, Place place) {
+    if (!operations.isEmpty() && !operations.containsKey(name)) {
+      place.problem(
+          "names '%s', which is not in operations; %s"
+              .formatted(Findings.shown(name), Names.advice(name, operations.keySet())));
+    }
+  }
+
+  /** Between the window's end and the ledger's, a duplicate would take effect again. */
+  void ledgerOutlivesWindows(DedupSpec dedup, SinkSpec sink) {
+    Set<Duration> windows = new LinkedHashSet<>(dedup.windowByOperation().values());
+    if (dedup.window() != null) {
+      windows.add(dedup.window());
+    }
+    Duration keep = sink.ledgerKeep();
+    if (keep == null || windows.isEmpty() || keep.compareTo(Collections.max(windows)) >= 0) {
+      return;
+    }
+    String mustBe =
+        "must be at least the longest window, " + Durations.format(Collections.max(windows));
+    root.find("sink", "ledger", "keep")
+        .ifPresentOrElse(
+            place -> place.problem("was '" + Durations.format(keep) + "' but " + mustBe),
+            () ->
+                root.find("sink")
+                    .orElseThrow()
+                    .problemBelow(
+                        "ledger.keep",
+                        "is " + Durations.format(keep) + " by default but " + mustBe));
+  }
+
+  /**
+   * A repeated increment adds again, and without a ledger a local transaction may be repeated
+   * unnoticed.
+   */
+  void incrementsHaveALedger() {
+    if (root.find("sink", "ledger").filter(Place::isOff).isPresent()) {
+      operations.values().stream()
+          .flatMap(operation -> operation.elements().stream())
+          .flatMap(effect -> effect.find("increment").stream())
+          .forEach(
+              increment ->
+                  increment.problem(
+                      "needs the ledger, which is off: a repeated event would be added again"));
+    }
+  }
+}
