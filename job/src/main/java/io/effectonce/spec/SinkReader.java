@@ -27,7 +27,7 @@ final class SinkReader {
     Read<String> url =
         section.required(
             "url",
-            "give the database's, such as jdbc:postgresql://localhost:5432/shop",
+            "name the database, such as jdbc:postgresql://localhost:5432/shop",
             scalar(SinkReader::url));
     Read<Optional<String>> username = section.optional("username", scalar(Scalars::text));
     Read<Password> password = password(section);

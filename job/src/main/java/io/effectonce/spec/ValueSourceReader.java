@@ -11,6 +11,7 @@ import io.effectonce.spec.ValueSource.Payload;
 import io.effectonce.spec.ValueSource.Scope;
 import java.math.BigDecimal;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Pattern;
 
@@ -74,13 +75,16 @@ final class ValueSourceReader {
   }
 
   private static Read<Field> column(String name, Place place) {
-    if (place.find("from").isEmpty()) {
+    if (!(place.node() instanceof Node.Mapping) || place.find("value").isPresent()) {
       return requiredColumn(name, place);
     }
     return section(
             section -> {
               Read<ValueSource> from =
-                  section.required("from", "", scalar(ValueSourceReader::parse));
+                  section.required(
+                      "from",
+                      "a map must be { from: /city, optional: true } or { value: X } here",
+                      scalar(ValueSourceReader::parse));
               Read<Presence> presence =
                   section.optional(
                       "optional", Presence.REQUIRED, scalar(ValueSourceReader::presence));
@@ -99,7 +103,7 @@ final class ValueSourceReader {
   }
 
   private static Presence presence(String text) throws Refusal {
-    return switch (text) {
+    return switch (text.toLowerCase(Locale.ROOT)) {
       case "true" -> Presence.OPTIONAL;
       case "false" -> Presence.REQUIRED;
       default -> throw new Refusal("must be true or false");

@@ -291,10 +291,15 @@ class ProblemsTest {
             "{ city: { from: /city, optional: yes } }",
             "14  operations.CREATE[0].set.city.optional  was 'yes' but must be true or false"),
         spoiled(
+            "neither from nor value",
+            "{ city: /city }",
+            "{ city: { optional: true } }",
+            "14  operations.CREATE[0].set.city.from  is missing; a map must be { from: /city, optional: true } or { value: X } here"),
+        spoiled(
             "from and value",
             "{ city: /city }",
             "{ city: { from: /city, value: x } }",
-            "14  operations.CREATE[0].set.city.value  is not a known key; known are from, optional"),
+            "14  operations.CREATE[0].set.city.from  is not a known key; known are value"),
         spoiled(
             "set of increment",
             "upsert: orders",
