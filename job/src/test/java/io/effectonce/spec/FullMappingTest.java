@@ -244,6 +244,35 @@ class FullMappingTest {
                 Map.of()));
   }
 
+  @Test
+  void hasDefaults() throws Exception {
+    PipelineSpec spec = Example.load(Example.MINIMAL);
+
+    assertThat(spec.source().groupId()).isEqualTo("shop");
+    assertThat(spec.source().startup()).isEqualTo(new Startup.GroupOffsets());
+    assertThat(spec.source().format()).isEqualTo(Format.JSON);
+    assertThat(spec.source().properties()).isEmpty();
+    assertThat(spec.event().occurredAt()).isEqualTo(new KafkaTimestamp());
+    assertThat(spec.event().explode()).isNull();
+    assertThat(spec.event().fingerprint()).isNull();
+    assertThat(spec.dedup())
+        .isEqualTo(new DedupSpec(Duration.ofDays(7), Map.of(), TooOld.DEAD_LETTER));
+    assertThat(spec.unmatchedOperations()).isEqualTo(UnmatchedOperations.SKIP);
+    assertThat(spec.sink())
+        .isEqualTo(
+            new SinkSpec(
+                "jdbc:postgresql://localhost/shop",
+                null,
+                new Password.None(),
+                Commit.LOCAL,
+                Duration.ofDays(90),
+                new Batch(2_000, Duration.ofMillis(200)),
+                Duration.ofMinutes(5)));
+    assertThat(spec.deadLetters()).isEqualTo(new DeadLettersSpec(10_000));
+    assertThat(spec.duplicates()).isEqualTo(new DuplicatesSpec(null));
+    assertThat(spec.flink()).isEmpty();
+  }
+
   /** An option that is new in the loader must be set above. */
   @Test
   void theFilesSetEveryKeyThatTheLoaderKnows() throws Exception {
