@@ -1,0 +1,33 @@
+package io.effectonce.source;
+
+import io.effectonce.spec.SourceSpec;
+import java.util.Properties;
+import org.apache.flink.connector.kafka.source.KafkaSourceOptions;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * The properties of every Kafka client here: the user's, and over them those that carry the
+ * guarantee.
+ */
+final class ClientProperties {
+  private ClientProperties() {}
+
+  static Properties of(SourceSpec source) {
+    Properties properties = new Properties();
+    source.properties().forEach((name, value) -> properties.setProperty(name, value.reveal()));
+
+    properties.setProperty(ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG, source.bootstrapServers());
+    properties.setProperty(ConsumerConfig.GROUP_ID_CONFIG, source.groupId());
+    // What a transaction aborted never happened.
+    properties.setProperty(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    // The checkpoint alone says what has been read; the group's offsets follow it.
+    properties.setProperty(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, "false");
+    properties.setProperty(KafkaSourceOptions.COMMIT_OFFSETS_ON_CHECKPOINT.key(), "true");
+    // Bytes are kept as they are, and can't fail to be read.
+    String bytes = ByteArrayDeserializer.class.getName();
+    properties.setProperty(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, bytes);
+    properties.setProperty(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, bytes);
+    return properties;
+  }
+}

@@ -1,0 +1,165 @@
+package io.effectonce.source;
+
+import io.effectonce.event.SourceRecord;
+import io.effectonce.spec.SourceSpec;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.function.ToLongFunction;
+import org.apache.flink.api.connector.source.ReaderOutput;
+import org.apache.flink.api.connector.source.SourceEvent;
+import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
+import org.apache.flink.core.io.InputStatus;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * KafkaSource's reader, with three things added.
+ *
+ * <ul>
+ *   <li>Where a partition ends is this run's business, whatever run the state comes from: a
+ *       savepoint of an unbounded run can be read to an end, and the other way round.
+ *   <li>A partition that was read to its end stays in the state with that offset. KafkaSource
+ *       forgets it, and since its enumerator still takes it for assigned, a job restored from there
+ *       would never read it again.
+ *   <li>An offset that is gone ends the job.
+ * </ul>
+ */
+@SuppressWarnings("try") // close() is as the interface has it.
+final class PartitionReader implements SourceReader<SourceRecord, KafkaPartitionSplit> {
+  private final SourceReader<SourceRecord, KafkaPartitionSplit> reader;
+  private final SourceSpec source;
+  private final ToLongFunction<TopicPartition> ends;
+  private final Map<String, KafkaPartitionSplit> assigned = new LinkedHashMap<>();
+
+  /**
+   * @param ends the offset at which to stop in a partition, or {@link
+   *     KafkaPartitionSplit#NO_STOPPING_OFFSET}
+   */
+  PartitionReader(
+      SourceReader<SourceRecord, KafkaPartitionSplit> reader,
+      SourceSpec source,
+      ToLongFunction<TopicPartition> ends) {
+    this.reader = reader;
+    this.source = source;
+    this.ends = ends;
+  }
+
+  @Override
+  public void addSplits(List<KafkaPartitionSplit> splits) {
+    List<KafkaPartitionSplit> ending = splits.stream().map(this::ending).toList();
+    ending.forEach(split -> assigned.put(split.splitId(), split));
+    reader.addSplits(ending);
+  }
+
+  private KafkaPartitionSplit ending(KafkaPartitionSplit split) {
+    TopicPartition partition = split.getTopicPartition();
+    return new KafkaPartitionSplit(
+        partition, split.getStartingOffset(), ends.applyAsLong(partition));
+  }
+
+  @Override
+  public List<KafkaPartitionSplit> snapshotState(long checkpoint) {
+    List<KafkaPartitionSplit> splits = new ArrayList<>(reader.snapshotState(checkpoint));
+    Map<String, KafkaPartitionSplit> finished = new LinkedHashMap<>(assigned);
+    splits.forEach(split -> finished.remove(split.splitId()));
+    finished.values().forEach(split -> splits.add(atItsEnd(split)));
+    return splits;
+  }
+
+  private static KafkaPartitionSplit atItsEnd(KafkaPartitionSplit split) {
+    long end = split.getStoppingOffset().orElseThrow();
+    return new KafkaPartitionSplit(
+        split.getTopicPartition(), Math.max(split.getStartingOffset(), end), end);
+  }
+
+  @Override
+  public InputStatus pollNext(ReaderOutput<SourceRecord> output) throws Exception {
+    try {
+      return reader.pollNext(output);
+    } catch (RuntimeException e) {
+      Optional<OffsetOutOfRangeException> gone = Causes.find(e, OffsetOutOfRangeException.class);
+      throw gone.isPresent() ? gone(gone.get(), e) : e;
+    }
+  }
+
+  private OffsetGoneException gone(OffsetOutOfRangeException fault, RuntimeException thrown) {
+    Map.Entry<TopicPartition, Long> first =
+        fault.offsetOutOfRangePartitions().entrySet().iterator().next();
+    return new OffsetGoneException(
+        first.getKey(), first.getValue(), "the next offset", range(first.getKey()), thrown);
+  }
+
+  /** The log's range for the message; the fault is certain without it. */
+  private String range(TopicPartition partition) {
+    Properties properties = ClientProperties.of(source);
+    properties.setProperty(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "10000");
+    properties.setProperty(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, "10000");
+    try (Admin admin = Admin.create(properties)) {
+      return new LogRange(
+              offset(admin, partition, OffsetSpec.earliest()),
+              offset(admin, partition, OffsetSpec.latest()))
+          .toString();
+    } catch (ExecutionException | RuntimeException e) {
+      return "doesn't hold it (Kafka can't be asked what it holds: " + e.getMessage() + ")";
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return "doesn't hold it";
+    }
+  }
+
+  private static long offset(Admin admin, TopicPartition partition, OffsetSpec which)
+      throws ExecutionException, InterruptedException {
+    return admin.listOffsets(Map.of(partition, which)).partitionResult(partition).get().offset();
+  }
+
+  @Override
+  public void start() {
+    reader.start();
+  }
+
+  @Override
+  public CompletableFuture<Void> isAvailable() {
+    return reader.isAvailable();
+  }
+
+  @Override
+  public void notifyNoMoreSplits() {
+    reader.notifyNoMoreSplits();
+  }
+
+  @Override
+  public void handleSourceEvents(SourceEvent event) {
+    reader.handleSourceEvents(event);
+  }
+
+  @Override
+  public void pauseOrResumeSplits(Collection<String> toPause, Collection<String> toResume) {
+    reader.pauseOrResumeSplits(toPause, toResume);
+  }
+
+  @Override
+  public void notifyCheckpointComplete(long checkpoint) throws Exception {
+    reader.notifyCheckpointComplete(checkpoint);
+  }
+
+  @Override
+  public void notifyCheckpointAborted(long checkpoint) throws Exception {
+    reader.notifyCheckpointAborted(checkpoint);
+  }
+
+  @Override
+  public void close() throws Exception {
+    reader.close();
+  }
+}
