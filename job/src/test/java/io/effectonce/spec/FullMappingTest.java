@@ -307,7 +307,8 @@ class FullMappingTest {
     } catch (InvalidPipelineException required) {
       return;
     }
-    assertThat(without).isNotEqualTo(load(file));
+    // Written in the same way, or the two would differ in how numbers are written.
+    assertThat(without).isNotEqualTo(load(YAML.writeValueAsString(YAML.readTree(file))));
   }
 
   static Stream<Arguments> everyKey() throws Exception {
