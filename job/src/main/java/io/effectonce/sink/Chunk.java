@@ -122,14 +122,6 @@ final class Chunk {
     return events.isEmpty();
   }
 
-  void clear() {
-    events.clear();
-    touches.clear();
-    keys.clear();
-    writes.clear();
-    touched.clear();
-  }
-
   /** The claims by event number. */
   List<Dialect.Claim> claims() {
     return events.stream().map(Chunk::claim).toList();

@@ -88,6 +88,8 @@ public final class DuplicatesAudit {
       Connection current = connection;
       if (current == null || current.isClosed()) {
         current = database.connect();
+        // The connector's sink never commits by itself.
+        current.setAutoCommit(true);
         connection = current;
       }
       return current;

@@ -17,9 +17,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -83,13 +84,17 @@ final class Effects {
   }
 
   /**
-   * Applies a batch in the connection's transaction.
+   * Applies as many of the first elements as one statement can in the connection's transaction: all
+   * of them, unless a key comes twice with different payloads or a row is to be written in two
+   * ways. Committing before the next ones are applied keeps locks in one order, and so writers from
+   * deadlocks.
    *
-   * @return what became of each element, in the batch's order
+   * @param batch at least one element
+   * @return what became of the first elements, of at least one, in the batch's order
    */
-  List<Result> apply(Connection connection, List<Decoded> batch, Refusal refusal)
+  List<Result> applyFirst(Connection connection, List<Decoded> batch, Refusal refusal)
       throws SQLException {
-    return new Application(connection, batch, refusal).run();
+    return new Application(connection, refusal).run(batch);
   }
 
   /** A row exists with other values than an insert has. */
@@ -101,37 +106,28 @@ final class Effects {
     }
   }
 
-  /** One batch on its way. */
+  /** One transaction's part of a batch. */
   private final class Application {
     private final Connection connection;
-    private final List<Decoded> batch;
     private final Refusal refusal;
-    private final @Nullable Result[] results;
     private final List<EventKey> corrected = new ArrayList<>();
 
-    private final Chunk chunk = new Chunk();
-
-    /** The batch's index of each event of the chunk. */
-    private final List<Integer> indexes = new ArrayList<>();
-
-    Application(Connection connection, List<Decoded> batch, Refusal refusal) {
+    Application(Connection connection, Refusal refusal) {
       this.connection = connection;
-      this.batch = batch;
       this.refusal = refusal;
-      this.results = new Result[batch.size()];
     }
 
-    List<Result> run() throws SQLException {
-      for (int i = 0; i < batch.size(); i++) {
-        Decoded element = batch.get(i);
-        if (element instanceof Event event) {
-          take(i, event);
-        } else {
-          results[i] = Result.deadLetter((Reject) element);
+    List<Result> run(List<Decoded> batch) throws SQLException {
+      Chunk chunk = new Chunk();
+      List<@Nullable Result> results = new ArrayList<>(batch.size());
+      for (Decoded element : batch) {
+        if (element instanceof Reject reject) {
+          results.add(Result.deadLetter(reject));
+        } else if (!take((Event) element, chunk, results)) {
+          break;
         }
       }
-      applyChunk();
-      List<Result> all = Arrays.stream(results).map(Objects::requireNonNull).toList();
+      List<Result> all = fill(results, chunk);
       List<Reject> rejects = all.stream().map(Result::reject).filter(Objects::nonNull).toList();
       if (!rejects.isEmpty()) {
         dialect.storeDeadLetters(connection, pipeline, rejects);
@@ -143,41 +139,37 @@ final class Effects {
     }
 
     /**
-     * Puts an event into the chunk; what can't be in it together with the event is applied before.
+     * Takes an event: its result is added, or null if it went into the chunk, which decides it.
+     *
+     * @return whether there was room for it; if not, it begins the next part of the batch
      */
-    private void take(int index, Event event) throws SQLException {
+    private boolean take(Event event, Chunk chunk, List<@Nullable Result> results)
+        throws SQLException {
       if (!ledger && event.verdict() == Verdict.CONFLICT) {
-        results[index] = Result.deadLetter(conflict(event, "within the filter's window"));
-        return;
+        return results.add(Result.deadLetter(conflict(event, "within the filter's window")));
       }
       List<Touch> touches;
       try {
         touches = plan(event).touches(event);
       } catch (OperationPlan.UnfitEventException e) {
-        results[index] = Result.deadLetter(e.reject());
-        return;
+        return results.add(Result.deadLetter(e.reject()));
       }
       EventKey key = event.identity().key();
       if (chunk.holds(key)) {
-        if (!event
-            .identity()
-            .fingerprint()
-            .contradicts(chunk.event(key).identity().fingerprint())) {
-          results[index] = Result.of(event, Outcome.DUPLICATE);
-          return;
-        }
-        applyChunk();
+        return !event
+                .identity()
+                .fingerprint()
+                .contradicts(chunk.event(key).identity().fingerprint())
+            && results.add(Result.of(event, Outcome.DUPLICATE));
       }
       if (Chunk.selfConflicting(touches)) {
-        applyChunk();
-        results[index] = applyAlone(event, touches);
-        return;
+        return chunk.isEmpty() && results.add(applyAlone(event, touches));
       }
       if (!chunk.takes(touches)) {
-        applyChunk();
+        return false;
       }
       chunk.add(event, touches);
-      indexes.add(index);
+      return results.add(null);
     }
 
     private OperationPlan plan(Event event) {
@@ -188,16 +180,13 @@ final class Effects {
       return plan;
     }
 
-    private void applyChunk() throws SQLException {
-      if (chunk.isEmpty()) {
-        return;
-      }
-      List<Result> applied = refusal == Refusal.FAIL ? apply(chunk) : isolate(chunk);
-      for (int i = 0; i < applied.size(); i++) {
-        results[indexes.get(i)] = applied.get(i);
-      }
-      chunk.clear();
-      indexes.clear();
+    /** Applies the chunk, and puts its results where the gaps are. */
+    private List<Result> fill(List<@Nullable Result> results, Chunk chunk) throws SQLException {
+      Iterator<Result> applied =
+          chunk.isEmpty()
+              ? Collections.emptyIterator()
+              : (refusal == Refusal.FAIL ? apply(chunk) : isolate(chunk)).iterator();
+      return results.stream().map(result -> result == null ? applied.next() : result).toList();
     }
 
     /** Halves the chunk until what is refused stands alone. */

@@ -118,17 +118,14 @@ final class LocalWriter implements StatefulSinkWriter<Decoded, Counts> {
   }
 
   private void send() throws IOException, InterruptedException {
-    if (batch.isEmpty()) {
-      return;
+    while (!batch.isEmpty()) {
+      List<Result> results = retrying("writing " + batch.size() + " events", this::attempt);
+      batch.subList(0, results.size()).clear();
+      results.forEach(this::count);
+      sent.inc(results.size());
     }
-    List<Result> results = retrying("writing " + batch.size() + " events", this::attempt);
-    batch.clear();
     batchBytes = 0;
     batchNumber++;
-    for (Result result : results) {
-      count(result);
-    }
-    sent.inc(results.size());
   }
 
   private List<Result> attempt() throws SQLException, IOException {
@@ -149,7 +146,7 @@ final class LocalWriter implements StatefulSinkWriter<Decoded, Counts> {
 
   private List<Result> commit(Session current, Effects.Refusal refusal)
       throws SQLException, IOException {
-    List<Result> results = current.effects.apply(current.connection, batch, refusal);
+    List<Result> results = current.effects.applyFirst(current.connection, batch, refusal);
     int inARow = deadLettersInARow(results);
     current.connection.commit();
     deadLettersInARow = inARow;

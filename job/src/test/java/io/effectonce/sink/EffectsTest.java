@@ -29,8 +29,12 @@ class EffectsTest {
     Database target = new Database(pipeline.spec().sink(), pipeline.spec().name());
     try (Connection connection = target.connect()) {
       Effects effects = new Effects(connection, target.dialect(), pipeline.spec());
-      List<Result> results = effects.apply(connection, batch, refusal);
-      connection.commit();
+      List<Result> results = new ArrayList<>();
+      while (results.size() < batch.size()) {
+        results.addAll(
+            effects.applyFirst(connection, batch.subList(results.size(), batch.size()), refusal));
+        connection.commit();
+      }
       return results.stream().map(EffectsTest::text).toList();
     } catch (SQLException | IOException e) {
       throw new IllegalStateException(e);

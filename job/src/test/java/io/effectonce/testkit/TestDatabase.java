@@ -25,9 +25,10 @@ public final class TestDatabase {
 
   private static final class Server {
     static final EmbeddedPostgresql POSTGRESQL =
-        EmbeddedPostgresql.start(
-            directory("effectonce-test-postgresql"),
-            Map.of("max_connections", "100", "max_prepared_transactions", "50"));
+        TestDirectory.keep(
+            EmbeddedPostgresql.start(
+                TestDirectory.create(),
+                Map.of("max_connections", "100", "max_prepared_transactions", "50")));
   }
 
   /** A new database with sql/postgresql/effectonce.sql applied. */
@@ -105,24 +106,5 @@ public final class TestDatabase {
   /** The database's name. */
   public String name() {
     return name;
-  }
-
-  /** A directory that is removed when the JVM ends. */
-  public static Path directory(String prefix) {
-    try {
-      Path directory = Files.createTempDirectory(prefix);
-      Runtime.getRuntime().addShutdownHook(new Thread(() -> delete(directory)));
-      return directory;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private static void delete(Path directory) {
-    try (var paths = Files.walk(directory)) {
-      paths.sorted(java.util.Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
-    } catch (IOException | UncheckedIOException e) {
-      // What a server still writes stays behind.
-    }
   }
 }

@@ -52,7 +52,12 @@ public final class TestPipeline {
 
   /** The same under another name. */
   public TestPipeline named(String name) {
-    return parse(text.replaceFirst("pipeline: .*", "pipeline: " + name), Map.of());
+    return with("pipeline: .*", "pipeline: " + name);
+  }
+
+  /** The same with a part of the text replaced. */
+  public TestPipeline with(String regex, String replacement) {
+    return parse(text.replaceFirst(regex, replacement), Map.of());
   }
 
   public PipelineSpec spec() {

@@ -1,0 +1,252 @@
+package io.effectonce.testkit;
+
+import io.effectonce.event.Decoded;
+import io.effectonce.pipeline.FlinkSettings;
+import io.effectonce.pipeline.Pipeline;
+import io.effectonce.sink.EffectsSink;
+import io.effectonce.source.EndOffsets;
+import io.effectonce.source.KafkaRecords;
+import io.effectonce.spec.PipelineSpec;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.api.connector.sink2.Sink;
+import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.CoreOptions;
+import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.RestartStrategyOptions;
+import org.apache.flink.configuration.StateRecoveryOptions;
+import org.apache.flink.configuration.TaskManagerOptions;
+import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.awaitility.Awaitility;
+
+/** A Flink cluster in this JVM, whose TaskManagers can be killed. */
+public final class TestCluster implements AutoCloseable {
+  private static final Duration PATIENCE = Duration.ofSeconds(120);
+
+  private final Path directory = TestDirectory.create();
+  private final MiniCluster cluster;
+
+  private TestCluster(MiniCluster cluster) {
+    this.cluster = cluster;
+  }
+
+  /** Starts a cluster of two TaskManagers with four slots each. */
+  public static TestCluster start() {
+    Configuration configuration = new Configuration();
+    configuration.setString(
+        "metrics.reporter.test.factory.class", TestCounters.Factory.class.getName());
+    configuration.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(256));
+    MiniCluster cluster =
+        new MiniCluster(
+            new MiniClusterConfiguration.Builder()
+                .setConfiguration(configuration)
+                .setNumTaskManagers(2)
+                .setNumSlotsPerTaskManager(4)
+                .build());
+    try {
+      cluster.start();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+    return new TestCluster(cluster);
+  }
+
+  /** A job that is to be started. */
+  public Submission job(TestPipeline pipeline) {
+    return new Submission(pipeline.spec());
+  }
+
+  /** What a job is started with. */
+  public final class Submission {
+    private final PipelineSpec spec;
+    private final Configuration settings;
+    private Sink<Decoded> sink;
+    private boolean untilEnd;
+
+    private Submission(PipelineSpec spec) {
+      this.spec = spec;
+      this.settings = FlinkSettings.of(spec);
+      this.sink = new EffectsSink(spec);
+      settings.set(CoreOptions.DEFAULT_PARALLELISM, 2);
+      settings.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, Duration.ofMillis(200));
+      settings.set(CheckpointingOptions.CHECKPOINTS_DIRECTORY, directory.toUri().toString());
+      settings.set(
+          RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_INITIAL_BACKOFF,
+          Duration.ofMillis(50));
+    }
+
+    public Submission parallelism(int parallelism) {
+      settings.set(CoreOptions.DEFAULT_PARALLELISM, parallelism);
+      return this;
+    }
+
+    public Submission checkpointInterval(Duration interval) {
+      settings.set(CheckpointingOptions.CHECKPOINTING_INTERVAL, interval);
+      return this;
+    }
+
+    /** From a savepoint or a checkpoint. */
+    public Submission from(String state) {
+      settings.set(StateRecoveryOptions.SAVEPOINT_PATH, state);
+      return this;
+    }
+
+    public Submission sink(Sink<Decoded> other) {
+      sink = other;
+      return this;
+    }
+
+    /** Ends when it has read what is there when it is started. */
+    public Submission untilEnd() {
+      untilEnd = true;
+      return this;
+    }
+
+    public Job start() {
+      StreamExecutionEnvironment env = new StreamExecutionEnvironment(settings);
+      KafkaRecords source =
+          untilEnd
+              ? KafkaRecords.untilEnd(spec.source(), EndOffsets.now(spec.source()))
+              : KafkaRecords.unbounded(spec.source());
+      Pipeline.define(env, source, sink, spec);
+      JobGraph graph = env.getStreamGraph().getJobGraph();
+      try {
+        cluster.submitJob(graph).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+      return new Job(graph.getJobID());
+    }
+
+    /** Runs until the end of what is there, and returns the counts. */
+    public Map<String, Long> run() {
+      return untilEnd().start().finish();
+    }
+  }
+
+  /** A job that was started. */
+  public final class Job {
+    private final JobID id;
+
+    private Job(JobID id) {
+      this.id = id;
+    }
+
+    /** Waits for the end of a bounded job, and returns the counts. */
+    public Map<String, Long> finish() {
+      JobResult result = result();
+      if (!result.isSuccess()) {
+        throw new IllegalStateException(
+            "the job failed", result.getSerializedThrowable().orElse(null));
+      }
+      return counts();
+    }
+
+    /** Waits until the job has failed for good, and returns why. */
+    public Throwable failure() {
+      JobResult result = result();
+      Optional<Throwable> failure =
+          result
+              .getSerializedThrowable()
+              .map(error -> error.deserializeError(getClass().getClassLoader()));
+      return failure.orElseThrow(
+          () -> new IllegalStateException("the job ended as " + result.getApplicationStatus()));
+    }
+
+    private JobResult result() {
+      try {
+        return cluster.requestJobResult(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    public Map<String, Long> counts() {
+      return TestCounters.sums(id);
+    }
+
+    /** Waits until a counter has reached a number. */
+    public void await(String counter, long number) {
+      Awaitility.await(counter + " reaches " + number)
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(20))
+          .until(() -> counts().getOrDefault(counter, 0L) >= number);
+    }
+
+    /** Takes a savepoint and stops; returns where the savepoint is. */
+    public String stopWithSavepoint() {
+      try {
+        return cluster
+            .stopWithSavepoint(
+                id,
+                directory.resolve("savepoints").toUri().toString(),
+                false,
+                SavepointFormatType.CANONICAL)
+            .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    /** Takes a savepoint and goes on; returns where the savepoint is. */
+    public String savepoint() {
+      try {
+        return cluster
+            .triggerSavepoint(
+                id,
+                directory.resolve("savepoints").toUri().toString(),
+                false,
+                SavepointFormatType.NATIVE)
+            .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    /** Makes a checkpoint; returns where it is. */
+    public String checkpoint() {
+      try {
+        return cluster.triggerCheckpoint(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    public void cancel() {
+      try {
+        cluster.cancelJob(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        Awaitility.await("cancelled")
+            .atMost(PATIENCE)
+            .until(() -> cluster.getJobStatus(id).get() == JobStatus.CANCELED);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+  }
+
+  /** Ends one of the TaskManagers at once and starts another. */
+  public void replaceTaskManager() {
+    try {
+      cluster.terminateTaskManager(0).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      cluster.startTaskManager();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
+  public void close() throws Exception {
+    cluster.close();
+  }
+}
