@@ -104,10 +104,19 @@ final class PipelineReader {
   }
 
   private static Read<DeadLettersSpec> deadLetters(Section section) {
+    Read<Integer> stopAfter =
+        section.optional(
+            "stop-after", DEFAULT_STOP_AFTER, scalar(Scalars.wholeNumber(1, Integer.MAX_VALUE)));
     return section
-        .optional(
-            "stop-after", DEFAULT_STOP_AFTER, scalar(Scalars.wholeNumber(1, Integer.MAX_VALUE)))
-        .then(stopAfter -> Read.of(new DeadLettersSpec(stopAfter)));
+        .optional("topic", PipelineReader::onlyNull)
+        .then(none -> stopAfter.then(number -> Read.of(new DeadLettersSpec(number))));
+  }
+
+  private static Read<String> onlyNull(Place place) {
+    return Place.isNull(place.node())
+        ? Read.of("")
+        : place.problem(
+            "must be null: this release keeps dead letters in the table dead_letter only");
   }
 
   private static Read<DuplicatesSpec> duplicates(Section section) {

@@ -59,8 +59,8 @@ public record PipelineSpec(
   /** All but the values of Flink options, which may hold secrets such as those of a file system. */
   @Override
   public String toString() {
-    return ("PipelineSpec[name=%s, source=%s, event=%s, dedup=%s, operations=%s, unmatchedOperations=%s,"
-            + " sink=%s, deadLetters=%s, duplicates=%s, flink=%s]")
+    return ("PipelineSpec[name=%s, source=%s, event=%s, dedup=%s, operations=%s,"
+                + " unmatchedOperations=%s, sink=%s, deadLetters=%s, duplicates=%s, flink=%s]")
         .formatted(
             name,
             source,

@@ -130,8 +130,8 @@ final class SourceReader {
       // As one that is before all records.
     }
     throw new Refusal(
-        "must be group-offsets, earliest, latest, or a timestamp such as 2026-01-31T00:00:00Z or in milliseconds"
-            + " since 1970");
+        "must be group-offsets, earliest, latest, or a timestamp such as 2026-01-31T00:00:00Z or in"
+            + " milliseconds since 1970");
   }
 
   private static Format format(String text) throws Refusal {

@@ -125,8 +125,8 @@ final class ValueSourceReader {
       case "kafka:timestamp" -> new ValueSource.KafkaTimestamp();
       default ->
           throw new Refusal(
-              "must be a JSON Pointer such as /orderId, kafka:key, kafka:headers/NAME, kafka:topic, kafka:timestamp"
-                  + " or { value: X }");
+              "must be a JSON Pointer such as /orderId, kafka:key, kafka:headers/NAME, kafka:topic,"
+                  + " kafka:timestamp or { value: X }");
     };
   }
 

@@ -40,7 +40,8 @@ final class Variables {
     String name = colon < 0 ? reference : reference.substring(0, colon);
     if (!NAME.matcher(name).matches()) {
       throw secret(
-          "has a ${…} whose name isn't one of letters, digits and _; write $${ for the characters themselves");
+          "has a ${…} whose name isn't one of letters, digits and _; write $${ for the characters"
+              + " themselves");
     }
     if (reference.contains("${")) {
       throw secret("has a variable inside the default of " + name + ", which is not supported");

@@ -47,8 +47,9 @@ final class YamlTree {
         // Without the exception's message: it quotes the line, which may hold a secret.
         findings.onlyProblem(
             tree.lineOf(malformed, text),
-            "is not valid YAML; look for a tab or an uneven indentation, a quote or bracket that isn't closed, a colon"
-                + " without a space after it, or text that needs quotes, as ${…} does inside { } and [ ]");
+            "is not valid YAML; look for a tab or an uneven indentation, a quote or bracket that"
+                + " isn't closed, a colon without a space after it, or text that needs quotes, as"
+                + " ${…} does inside { } and [ ]");
         return new Node.Broken(1);
       }
     } catch (IOException impossible) {

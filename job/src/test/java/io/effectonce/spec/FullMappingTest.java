@@ -98,7 +98,7 @@ class FullMappingTest {
         ledger: { keep: 60 d }
         batch: { max-rows: 500, max-delay: 1 s }
         retry-for: 10 min
-      dead-letters: { stop-after: 100 }
+      dead-letters: { topic: null, stop-after: 100 }
       duplicates: { table: audit.duplicates }
       flink:
         parallelism.default: 4

@@ -18,8 +18,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class MalformedFileTest {
   private static final String NOT_YAML =
-      "  is not valid YAML; look for a tab or an uneven indentation, a quote or bracket that isn't closed, a colon"
-          + " without a space after it, or text that needs quotes, as ${…} does inside { } and [ ]";
+      "  is not valid YAML; look for a tab or an uneven indentation, a quote or bracket that isn't"
+          + " closed, a colon without a space after it, or text that needs quotes, as ${…} does"
+          + " inside { } and [ ]";
 
   @ParameterizedTest
   @CsvSource(

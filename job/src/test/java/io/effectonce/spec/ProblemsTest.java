@@ -31,7 +31,8 @@ class ProblemsTest {
             "unknown key, nothing near",
             "  window: 7 d",
             "  window: 7 d\n  retenton: 7 d",
-            "10  dedup.retenton  is not a known key; known are window, window-by-operation, too-old"),
+            "10  dedup.retenton  is not a known key; known are window, window-by-operation,"
+                + " too-old"),
         spoiled(
             "camel case",
             "commit: local",
@@ -41,7 +42,8 @@ class ProblemsTest {
             "unknown section",
             "dedup:",
             "dedupe:",
-            "1  dedup  is missing; say how long keys are remembered, such as { window: 7 d }, or off",
+            "1  dedup  is missing; say how long keys are remembered, such as { window: 7 d }, or"
+                + " off",
             "8  dedupe  is not a known key; did you mean 'dedup'?"),
         spoiled(
             "not a section",
@@ -57,7 +59,8 @@ class ProblemsTest {
             "name with space",
             "pipeline: shop",
             "pipeline: my shop",
-            "1  pipeline  was 'my shop' but must be 1 to 60 letters, digits, dots, underscores and hyphens"),
+            "1  pipeline  was 'my shop' but must be 1 to 60 letters, digits, dots, underscores and"
+                + " hyphens"),
         spoiled(
             "no name",
             "pipeline: shop",
@@ -77,7 +80,8 @@ class ProblemsTest {
             "servers",
             "localhost:9092",
             "localhost",
-            "3  source.bootstrap-servers  was 'localhost' but must be one or more host:port, with commas between"),
+            "3  source.bootstrap-servers  was 'localhost' but must be one or more host:port, with"
+                + " commas between"),
         spoiled(
             "no topics",
             "  topics: [orders]\n",
@@ -89,7 +93,8 @@ class ProblemsTest {
             "bad topic",
             "[orders]",
             "[orders, 'or ders']",
-            "4  source.topics[1]  was 'or ders' but must be a topic's name: 1 to 249 letters, digits, dots, underscores and hyphens"),
+            "4  source.topics[1]  was 'or ders' but must be a topic's name: 1 to 249 letters,"
+                + " digits, dots, underscores and hyphens"),
         spoiled(
             "topic twice",
             "[orders]",
@@ -104,12 +109,14 @@ class ProblemsTest {
             "bad pattern",
             "topics: [orders]",
             "topic-pattern: o(",
-            "4  source.topic-pattern  was 'o(' but must be a regular expression of Java: Unclosed group"),
+            "4  source.topic-pattern  was 'o(' but must be a regular expression of Java: Unclosed"
+                + " group"),
         spoiled(
             "startup",
             "topics: [orders]",
             "topics: [orders]\n  startup-mode: erliest",
-            "5  source.startup-mode  was 'erliest' but must be group-offsets, earliest, latest, or a timestamp such as 2026-01-31T00:00:00Z or in milliseconds since 1970"),
+            "5  source.startup-mode  was 'erliest' but must be group-offsets, earliest, latest, or"
+                + " a timestamp such as 2026-01-31T00:00:00Z or in milliseconds since 1970"),
         spoiled(
             "later format",
             "topics: [orders]",
@@ -124,22 +131,26 @@ class ProblemsTest {
             "own property",
             "topics: [orders]",
             "topics: [orders]\n  properties: { isolation.level: read_uncommitted }",
-            "5  source.properties.isolation.level  can't be set: only committed records may have effects"),
+            "5  source.properties.isolation.level  can't be set: only committed records may have"
+                + " effects"),
         spoiled(
             "pointer",
             "/op",
             "op",
-            "7  event.operation  was 'op' but must be a JSON Pointer such as /orderId, kafka:key, kafka:headers/NAME, kafka:topic, kafka:timestamp or { value: X }"),
+            "7  event.operation  was 'op' but must be a JSON Pointer such as /orderId, kafka:key,"
+                + " kafka:headers/NAME, kafka:topic, kafka:timestamp or { value: X }"),
         spoiled(
             "tilde",
             "/op",
             "/o~p",
-            "7  event.operation  was '/o~p' but must be a JSON Pointer, in which ~ is written ~0 and a / within a name ~1"),
+            "7  event.operation  was '/o~p' but must be a JSON Pointer, in which ~ is written ~0"
+                + " and a / within a name ~1"),
         spoiled(
             "header without name",
             "/op",
             "kafka:headers/",
-            "7  event.operation  was 'kafka:headers/' but must be a JSON Pointer such as /orderId, kafka:key, kafka:headers/NAME, kafka:topic, kafka:timestamp or { value: X }"),
+            "7  event.operation  was 'kafka:headers/' but must be a JSON Pointer such as /orderId,"
+                + " kafka:key, kafka:headers/NAME, kafka:topic, kafka:timestamp or { value: X }"),
         spoiled(
             "a map that's no constant",
             "/op",
@@ -160,12 +171,14 @@ class ProblemsTest {
             "constant operation",
             "/op",
             "{ value: CRAETE }",
-            "7  event.operation.value  names 'CRAETE', which is not in operations; did you mean 'CREATE'?"),
+            "7  event.operation.value  names 'CRAETE', which is not in operations; did you mean"
+                + " 'CREATE'?"),
         spoiled(
             "explode //",
             "operation: /op",
             "operation: /op\n  explode: //items",
-            "8  event.explode  was '//items' but must have one slash in front; it always starts from the whole record"),
+            "8  event.explode  was '//items' but must have one slash in front; it always starts"
+                + " from the whole record"),
         spoiled(
             "explode",
             "operation: /op",
@@ -180,12 +193,14 @@ class ProblemsTest {
             "unknown unit",
             "7 d",
             "7 m",
-            "9  dedup.window  was '7 m' but must have one of the units ms, s, min, h and d, or off"),
+            "9  dedup.window  was '7 m' but must have one of the units ms, s, min, h and d, or"
+                + " off"),
         spoiled(
             "no duration",
             "7 d",
             "a week",
-            "9  dedup.window  was 'a week' but must be a whole number and a unit (ms, s, min, h or d), such as 7 d, or off"),
+            "9  dedup.window  was 'a week' but must be a whole number and a unit (ms, s, min, h or"
+                + " d), such as 7 d, or off"),
         spoiled(
             "zero window",
             "7 d",
@@ -200,7 +215,8 @@ class ProblemsTest {
             "window of unknown operation",
             "window: 7 d",
             "window: 7 d\n  window-by-operation: { CRAETE: 8 d }",
-            "10  dedup.window-by-operation.CRAETE  names 'CRAETE', which is not in operations; did you mean 'CREATE'?"),
+            "10  dedup.window-by-operation.CRAETE  names 'CRAETE', which is not in operations; did"
+                + " you mean 'CREATE'?"),
         spoiled(
             "windows while off",
             "window: 7 d",
@@ -230,7 +246,8 @@ class ProblemsTest {
             "effect of later release",
             "upsert: orders",
             "transition: orders",
-            "12  operations.CREATE[0].transition  is not a known effect; known are insert, upsert, increment"),
+            "12  operations.CREATE[0].transition  is not a known effect; known are insert, upsert,"
+                + " increment"),
         spoiled(
             "misspelled effect",
             "upsert: orders",
@@ -250,17 +267,20 @@ class ProblemsTest {
             "two effects",
             "upsert: orders",
             "upsert: orders\n      insert: orders",
-            "12  operations.CREATE[0].upsert  is a second effect; each must be a list element of its own"),
+            "12  operations.CREATE[0].upsert  is a second effect; each must be a list element of"
+                + " its own"),
         spoiled(
             "table",
             "upsert: orders",
             "upsert: a.b.c",
-            "12  operations.CREATE[0].upsert  was 'a.b.c' but must be a table's name, or a schema's and a table's with a dot between"),
+            "12  operations.CREATE[0].upsert  was 'a.b.c' but must be a table's name, or a schema's"
+                + " and a table's with a dot between"),
         spoiled(
             "no key",
             "      key: { id: /id }\n",
             "",
-            "12  operations.CREATE[0].key  is missing; give the columns that identify the row, such as { order_id: /orderId }"),
+            "12  operations.CREATE[0].key  is missing; give the columns that identify the row, such"
+                + " as { order_id: /orderId }"),
         spoiled(
             "empty key", "{ id: /id }", "{}", "13  operations.CREATE[0].key  must not be empty"),
         spoiled(
@@ -284,7 +304,8 @@ class ProblemsTest {
             "two versions",
             "set: { city: /city }",
             "version: { a: /v, b: /w }",
-            "14  operations.CREATE[0].version  must be one column, such as { updated_at: /updatedAt }"),
+            "14  operations.CREATE[0].version  must be one column, such as { updated_at: /updatedAt"
+                + " }"),
         spoiled(
             "optional",
             "{ city: /city }",
@@ -294,7 +315,8 @@ class ProblemsTest {
             "neither from nor value",
             "{ city: /city }",
             "{ city: { optional: true } }",
-            "14  operations.CREATE[0].set.city.from  is missing; a map must be { from: /city, optional: true } or { value: X } here"),
+            "14  operations.CREATE[0].set.city.from  is missing; a map must be { from: /city,"
+                + " optional: true } or { value: X } here"),
         spoiled(
             "from and value",
             "{ city: /city }",
@@ -304,7 +326,8 @@ class ProblemsTest {
             "set of increment",
             "upsert: orders",
             "increment: orders",
-            "12  operations.CREATE[0].add  is missing; give the columns to add to, such as { points: /points }",
+            "12  operations.CREATE[0].add  is missing; give the columns to add to, such as {"
+                + " points: /points }",
             "14  operations.CREATE[0].set  is not a known key; known are increment, key, add"),
         spoiled(
             "text to add",
@@ -315,17 +338,20 @@ class ProblemsTest {
             "hexadecimal",
             "{ city: /city }",
             "{ city: { value: 0x10 } }",
-            "14  operations.CREATE[0].set.city.value  was '0x10' but must be a plain decimal number, or text in quotes"),
+            "14  operations.CREATE[0].set.city.value  was '0x10' but must be a plain decimal"
+                + " number, or text in quotes"),
         spoiled(
             "huge number",
             "{ city: /city }",
             "{ city: { value: 1e99999999 } }",
-            "14  operations.CREATE[0].set.city.value  was '1e99999999' but must have at most 100 digits"),
+            "14  operations.CREATE[0].set.city.value  was '1e99999999' but must have at most 100"
+                + " digits"),
         spoiled(
             "entry without value",
             "{ city: /city }",
             "{ city: /city, country }",
-            "14  operations.CREATE[0].set  has a key without a value; inside { } text with a comma or colon needs quotes"),
+            "14  operations.CREATE[0].set  has a key without a value; inside { } text with a comma"
+                + " or colon needs quotes"),
         spoiled(
             "unmatched",
             "sink:\n",
@@ -365,7 +391,8 @@ class ProblemsTest {
             "window longer than the default ledger",
             "window: 7 d",
             "window: 100 d",
-            "15  sink.ledger.keep  is 90 d by default but must be at least the longest window, 100 d"),
+            "15  sink.ledger.keep  is 90 d by default but must be at least the longest window, 100"
+                + " d"),
         spoiled(
             "ledger",
             "commit: local",
@@ -386,6 +413,12 @@ class ProblemsTest {
             "commit: local",
             "commit: local\n  batch: { max-delay: 0 s }",
             "18  sink.batch.max-delay  was '0 s' but must be longer than zero"),
+        spoiled(
+            "dead letters' topic",
+            "sink:\n",
+            "dead-letters: { topic: dead, stop-after: 7 }\nsink:\n",
+            "15  dead-letters.topic  must be null: this release keeps dead letters in the table"
+                + " dead_letter only"),
         spoiled(
             "stop-after",
             "sink:\n",
@@ -410,12 +443,14 @@ class ProblemsTest {
             "alias",
             "{ city: /city }",
             "{ city: *id }",
-            "14  operations.CREATE[0].set.city  is a YAML alias, which is not supported; write the value out"),
+            "14  operations.CREATE[0].set.city  is a YAML alias, which is not supported; write the"
+                + " value out"),
         spoiled(
             "alias of itself",
             "{ city: /city }",
             "&me { city: *me }",
-            "14  operations.CREATE[0].set.city  is a YAML alias, which is not supported; write the value out"),
+            "14  operations.CREATE[0].set.city  is a YAML alias, which is not supported; write the"
+                + " value out"),
         spoiled(
             "tag",
             "pipeline: shop",
@@ -431,12 +466,17 @@ class ProblemsTest {
             "line break in a value",
             "pipeline: shop",
             "pipeline: |\n  my\n  shop",
-            "1  pipeline  was 'my\\nshop\\n' but must be 1 to 60 letters, digits, dots, underscores and hyphens"),
+            "1  pipeline  was 'my\\n"
+                + "shop\\n"
+                + "' but must be 1 to 60 letters, digits, dots, underscores and hyphens"),
         spoiled(
             "long value",
             "pipeline: shop",
-            "pipeline: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
-            "1  pipeline  was 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…' but must be 1 to 60 letters, digits, dots, underscores and hyphens"));
+            "pipeline:"
+                + " xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "1  pipeline  was"
+                + " 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
+                + " but must be 1 to 60 letters, digits, dots, underscores and hyphens"));
   }
 
   private static Arguments spoiled(String name, String changed, String to, String... problems) {

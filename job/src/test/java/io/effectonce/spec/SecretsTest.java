@@ -105,7 +105,8 @@ class SecretsTest {
   void aUrlWithCredentialsGetsAdvice() {
     assertThat(problems(Example.with("/shop", "/shop?user=u&password=hunter2"), Map.of()))
         .containsExactly(
-            "pipeline.yaml:16  sink.url  must not hold a user or password; use username and password");
+            "pipeline.yaml:16  sink.url  must not hold a user or password; use username and"
+                + " password");
   }
 
   /** Whatever slips in or gets lost somewhere, in block or in braces. */

@@ -48,9 +48,12 @@ class VariablesTest {
         "${UNSET} | needs the environment variable UNSET, which is not set",
         "${A} ${UNSET} | needs the environment variable UNSET, which is not set",
         "${A | has a ${ without its }; write $${ for the characters themselves",
-        "${} | has a ${…} whose name isn't one of letters, digits and _; write $${ for the characters themselves",
-        "${A-B} | has a ${…} whose name isn't one of letters, digits and _; write $${ for the characters themselves",
-        "${1} | has a ${…} whose name isn't one of letters, digits and _; write $${ for the characters themselves",
+        "${} | has a ${…} whose name isn't one of letters, digits and _; write $${ for the"
+            + " characters themselves",
+        "${A-B} | has a ${…} whose name isn't one of letters, digits and _; write $${ for the"
+            + " characters themselves",
+        "${1} | has a ${…} whose name isn't one of letters, digits and _; write $${ for the"
+            + " characters themselves",
         "${A:${B_2}} | has a variable inside the default of A, which is not supported",
       })
   void refusesWithPathAndLine(String text, String message) {
@@ -144,8 +147,11 @@ class VariablesTest {
                     + "  password: ${DB_PASSWORD}\n",
                 Map.of()))
         .containsExactly(
-            "pipeline.yaml:3  source.bootstrap-servers  needs the environment variable BROKERS, which is not set",
-            "pipeline.yaml:9  dedup.window  needs the environment variable WINDOW, which is not set",
-            "pipeline.yaml:18  sink.password  needs the environment variable DB_PASSWORD, which is not set");
+            "pipeline.yaml:3  source.bootstrap-servers  needs the environment variable BROKERS,"
+                + " which is not set",
+            "pipeline.yaml:9  dedup.window  needs the environment variable WINDOW, which is not"
+                + " set",
+            "pipeline.yaml:18  sink.password  needs the environment variable DB_PASSWORD, which is"
+                + " not set");
   }
 }
