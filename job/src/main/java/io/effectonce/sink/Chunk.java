@@ -23,7 +23,10 @@ final class Chunk {
   private final List<Event> events = new ArrayList<>();
   private final List<List<Touch>> touches = new ArrayList<>();
   private final Map<EventKey, Event> keys = new HashMap<>();
-  private final Map<Write, List<Entry>> writes = new IdentityHashMap<>();
+
+  /** By identity: equal shapes are one object, and comparing them whole would cost each row. */
+  private final IdentityHashMap<Write, List<Entry>> writes = new IdentityHashMap<>();
+
   private final Map<Touch.Target, Write> touched = new HashMap<>();
 
   private record Entry(int event, Touch touch) {
@@ -61,6 +64,7 @@ final class Chunk {
     return true;
   }
 
+  @SuppressWarnings("ReferenceEquality")
   private static boolean clash(Write earlier, Write later) {
     return !earlier.foldable() || earlier != later;
   }

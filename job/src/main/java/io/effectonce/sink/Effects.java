@@ -186,7 +186,11 @@ final class Effects {
           chunk.isEmpty()
               ? Collections.emptyIterator()
               : (refusal == Refusal.FAIL ? apply(chunk) : isolate(chunk)).iterator();
-      return results.stream().map(result -> result == null ? applied.next() : result).toList();
+      List<Result> all = new ArrayList<>(results.size());
+      for (Result result : results) {
+        all.add(result == null ? applied.next() : result);
+      }
+      return all;
     }
 
     /** Halves the chunk until what is refused stands alone. */
@@ -218,7 +222,7 @@ final class Effects {
                 Dialect.Applied claim =
                     dialect.apply(connection, pipeline, List.of(Chunk.claim(event)), List.of());
                 if (claim.known().get(0)) {
-                  return judgeKnown(List.of(event), claim.known()).get(0);
+                  return Objects.requireNonNull(judgeKnown(List.of(event), claim.known()).get(0));
                 }
               }
               int left = 0;

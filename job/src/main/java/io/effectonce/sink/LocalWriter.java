@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ScheduledFuture;
 import org.apache.flink.api.common.operators.ProcessingTimeService;
 import org.apache.flink.api.connector.sink2.StatefulSinkWriter;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
@@ -57,8 +58,8 @@ final class LocalWriter implements StatefulSinkWriter<Decoded, Counts> {
   private final List<Decoded> batch = new ArrayList<>();
   private long batchBytes;
 
-  /** Counts the batches, so that a timer knows whether its batch is gone already. */
-  private long batchNumber;
+  /** Sends the batch when its first element has waited for {@code max-delay}. */
+  private @Nullable ScheduledFuture<?> timer;
 
   private int deadLettersInARow;
   private @Nullable Session session;
@@ -86,14 +87,10 @@ final class LocalWriter implements StatefulSinkWriter<Decoded, Counts> {
   @Override
   public void write(Decoded element, Context context) throws IOException, InterruptedException {
     if (batch.isEmpty()) {
-      long number = batchNumber;
-      time.registerTimer(
-          time.getCurrentProcessingTime() + spec.sink().batch().maxDelay().toMillis(),
-          timestamp -> {
-            if (number == batchNumber) {
-              send();
-            }
-          });
+      timer =
+          time.registerTimer(
+              time.getCurrentProcessingTime() + spec.sink().batch().maxDelay().toMillis(),
+              timestamp -> send());
     }
     batch.add(element);
     batchBytes += bytes(element.record());
@@ -125,7 +122,10 @@ final class LocalWriter implements StatefulSinkWriter<Decoded, Counts> {
       sent.inc(results.size());
     }
     batchBytes = 0;
-    batchNumber++;
+    if (timer != null) {
+      timer.cancel(false);
+      timer = null;
+    }
   }
 
   private List<Result> attempt() throws SQLException, IOException {

@@ -87,7 +87,9 @@ final class OperationPlan {
     private final String table;
     private final List<Binding> key = new ArrayList<>();
     private final List<Binding> columns = new ArrayList<>();
-    private final @Nullable Binding version;
+
+    /** The version's place among the columns, or -1. */
+    private final int version;
 
     /** The shapes by the optional columns that an event leaves out. */
     private final Map<BitSet, Write> writes = new HashMap<>();
@@ -111,8 +113,8 @@ final class OperationPlan {
       }
       this.version =
           effect instanceof EffectSpec.Upsert upsert && upsert.version() != null
-              ? columns.get(columns.size() - 1)
-              : null;
+              ? columns.size() - 1
+              : -1;
       Set<String> names =
           new HashSet<>(key.stream().map(binding -> binding.column.name()).toList());
       if (!table.uniqueKeys().contains(names)) {
@@ -175,7 +177,7 @@ final class OperationPlan {
         } else if (value instanceof Value.Absent) {
           absent.set(i);
         } else {
-          values.add(binding == version ? required(event, binding) : convert(event, binding));
+          values.add(i == version ? required(event, binding) : convert(event, binding));
         }
       }
       return Touch.of(writes.computeIfAbsent(absent, this::write), values);
@@ -194,7 +196,7 @@ final class OperationPlan {
               table,
               key.stream().map(Binding::column).toList(),
               present,
-              version == null ? null : version.column));
+              version < 0 ? null : columns.get(version).column));
     }
 
     private Object required(Event event, Binding binding) throws UnfitEventException {

@@ -27,8 +27,6 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
   private static final int REJECT = 1;
   private static final int REJECT_WITHOUT_IDENTITY = 2;
 
-  private static final Verdict[] VERDICTS = Verdict.values();
-
   @Override
   public void serialize(Decoded decoded, DataOutputView out) throws IOException {
     if (decoded instanceof Event event) {
@@ -36,7 +34,7 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
       writeOrigin(event, out);
       IdentitySerializer.write(event.identity(), out);
       out.writeLong(event.occurredAt());
-      out.writeByte(event.verdict().ordinal());
+      out.writeBoolean(event.verdict() == Verdict.CONFLICT);
       Wire.writeUnsigned(out, event.values().size());
       for (Value value : event.values()) {
         ValueSerializer.write(value, out);
@@ -68,7 +66,7 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
         kind == REJECT_WITHOUT_IDENTITY ? null : IdentitySerializer.read(in);
     if (kind == EVENT && identity != null) {
       long occurredAt = in.readLong();
-      Verdict verdict = VERDICTS[in.readByte()];
+      Verdict verdict = in.readBoolean() ? Verdict.CONFLICT : Verdict.FIRST;
       return new Event(identity, occurredAt, values(in), verdict, record, part);
     }
     return new Reject(identity, Reason.valueOf(Wire.readText(in)), Wire.readText(in), record, part);

@@ -60,7 +60,9 @@ abstract class ImmutableSerializer<T> extends TypeSerializer<T> {
     serialize(deserialize(source), target);
   }
 
+  /** Each subclass is a format of its own. */
   @Override
+  @SuppressWarnings("EqualsGetClass")
   public boolean equals(@Nullable Object other) {
     return other != null && getClass() == other.getClass();
   }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.time.Instant;
+import java.time.temporal.ChronoField;
 
 /** A value: a byte for its kind, then what the kind needs. */
 final class ValueSerializer {
@@ -41,7 +42,7 @@ final class ValueSerializer {
     } else if (value instanceof Value.Moment moment) {
       out.writeByte(MOMENT);
       out.writeLong(moment.instant().getEpochSecond());
-      out.writeInt(moment.instant().getNano());
+      out.writeInt(moment.instant().get(ChronoField.NANO_OF_SECOND));
     } else {
       out.writeByte(value instanceof Value.Null ? NULL : ABSENT);
     }
