@@ -132,20 +132,27 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
     try {
       fitted = number.setScale(scale, RoundingMode.UNNECESSARY);
     } catch (ArithmeticException e) {
-      throw unfit(value, "has more than " + scale + " digits after the point");
+      throw unfit(
+          value,
+          scale < 0
+              ? "is no multiple of 1" + "0".repeat(-scale)
+              : "has more than " + scale + " digits after the point");
     }
     if (fitted.precision() > size && fitted.signum() != 0) {
-      throw unfit(value, "has more than " + (size - scale) + " digits before the point");
+      throw unfit(
+          value,
+          size < scale
+              ? "is out of range"
+              : "has more than " + (size - scale) + " digits before the point");
     }
     return fitted;
   }
 
   private Double real(Value value, double max) throws UnfitValueException {
-    double number =
-        value instanceof Value.Whole whole
-            ? BigDecimal.valueOf(whole.number()).doubleValue()
-            : number(value).doubleValue();
-    if (Math.abs(number) > max) {
+    BigDecimal exact = number(value);
+    double number = exact.doubleValue();
+    boolean vanishes = (kind == Kind.REAL ? (float) number : number) == 0 && exact.signum() != 0;
+    if (Math.abs(number) > max || vanishes) {
       throw unfit(value, "is out of range");
     }
     return number;
@@ -221,7 +228,7 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
           parse(text.text(), DateTimeFormatter.ISO_LOCAL_DATE_TIME, LocalDateTime::from);
       if (local != null) {
         checkYear(value, local.getYear());
-        checkDigits(value, local.getNano());
+        checkDigits(value, local.get(ChronoField.NANO_OF_SECOND));
         return local.toString();
       }
     }
@@ -251,7 +258,7 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
     }
     int year = instant.atOffset(ZoneOffset.UTC).getYear();
     checkYear(value, year);
-    checkDigits(value, instant.getNano());
+    checkDigits(value, instant.get(ChronoField.NANO_OF_SECOND));
     return instant;
   }
 

@@ -61,15 +61,24 @@ final class Postgresql implements Dialect {
   @Override
   public Table table(Connection connection, String table) throws SQLException {
     Map<String, Column> columns = new HashMap<>();
+    // A domain is taken for what it is based on: an explicit cast to a domain cuts and rounds
+    // silently.
     try (PreparedStatement query =
         connection.prepareStatement(
             """
-            SELECT a.attname, t.typname, quote_ident(n.nspname) || '.' || quote_ident(t.typname),
-                   format_type(a.atttypid, a.atttypmod), a.atttypmod, a.attnotnull
-              FROM pg_attribute a
-              JOIN pg_type t ON t.oid = a.atttypid
-              JOIN pg_namespace n ON n.oid = t.typnamespace
-             WHERE a.attrelid = to_regclass(?) AND a.attnum > 0 AND NOT a.attisdropped
+            WITH RECURSIVE resolved AS (
+              SELECT attname, atttypid AS declared, atttypid AS type, atttypmod AS modifier, attnotnull AS required
+                FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped
+              UNION ALL
+              SELECT r.attname, r.declared, d.typbasetype, greatest(r.modifier, d.typtypmod), r.required OR d.typnotnull
+                FROM resolved r JOIN pg_type d ON d.oid = r.type AND d.typtype = 'd'
+            )
+            SELECT r.attname, t.typname, quote_ident(n.nspname) || '.' || quote_ident(declared.typname),
+                   format_type(r.type, r.modifier), r.modifier, r.required
+              FROM resolved r
+              JOIN pg_type t ON t.oid = r.type AND t.typtype <> 'd'
+              JOIN pg_type declared ON declared.oid = r.declared
+              JOIN pg_namespace n ON n.oid = declared.typnamespace
             """)) {
       query.setString(1, quoteTable(table));
       try (ResultSet rows = query.executeQuery()) {
@@ -453,11 +462,13 @@ final class Postgresql implements Dialect {
     if (state.equals("21000")) {
       return Failure.APART;
     }
-    // P0001 is what a trigger's RAISE gives, 44000 a view's check option.
+    // P0 is what a trigger's RAISE and its other failures give, 44 a view's check option, and 5400
+    // a value too long for its index or nested too deeply.
     if (state.startsWith("22")
         || state.startsWith("23")
-        || state.equals("P0001")
-        || state.equals("44000")) {
+        || state.startsWith("P0")
+        || state.startsWith("44")
+        || state.startsWith("5400")) {
       return Failure.DATA;
     }
     // Credentials; objects and rights; what isn't supported; no such database, no such schema.
