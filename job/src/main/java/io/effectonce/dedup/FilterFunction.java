@@ -8,6 +8,7 @@ import io.effectonce.event.Identity;
 import io.effectonce.event.Reason;
 import io.effectonce.event.Verdict;
 import io.effectonce.spec.DedupSpec;
+import io.effectonce.spec.Durations;
 import io.effectonce.spec.PipelineSpec;
 import io.effectonce.types.Counts;
 import io.effectonce.types.EventTypes;
@@ -15,6 +16,7 @@ import io.effectonce.types.Sighting;
 import io.effectonce.types.Tally;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import org.apache.flink.api.common.functions.OpenContext;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
@@ -121,13 +123,13 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
         "occurred at "
             + Instant.ofEpochMilli(event.occurredAt())
             + ", longer ago than anybody remembers whether it took effect ("
-            + limit
+            + Durations.format(limit)
             + "); for a first backfill set dedup.too-old: apply");
   }
 
   @Override
   public void snapshotState(FunctionSnapshotContext context) throws Exception {
-    counts.update(java.util.List.of(tally.snapshot()));
+    counts.update(List.of(tally.snapshot()));
   }
 
   /** The key under which an element is routed and remembered. */

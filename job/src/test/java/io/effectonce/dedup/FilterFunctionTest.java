@@ -1,0 +1,548 @@
+package io.effectonce.dedup;
+
+import static io.effectonce.dedup.FilterSubtask.START;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.effectonce.event.Decoded;
+import io.effectonce.event.Duplicate;
+import io.effectonce.event.Event;
+import io.effectonce.event.Position;
+import io.effectonce.event.Reject;
+import io.effectonce.event.Verdict;
+import io.effectonce.testkit.TestPipeline;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.runtime.checkpoint.OperatorSubtaskState;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FilterFunctionTest {
+  private static final Duration HOUR = Duration.ofHours(1);
+  private static final Duration DAY = Duration.ofDays(1);
+  private static final Duration MILLI = Duration.ofMillis(1);
+
+  private static final String PAY = "{'id':1,'op':'PAY','amount':100}";
+  private static final String PAY_OTHER_AMOUNT = "{'id':1,'op':'PAY','amount':250}";
+  private static final String REFUND = "{'id':1,'op':'REFUND','amount':100}";
+
+  private static TestPipeline pipeline(String dedup) {
+    return pipeline(dedup, "{ keep: 90 d }", "null");
+  }
+
+  private static TestPipeline pipeline(String dedup, String ledger, String audit) {
+    return TestPipeline.parse(
+        """
+        pipeline: test
+        source: { bootstrap-servers: "localhost:9092", topics: [events] }
+        event: { business-id: /id, operation: /op, occurred-at: "kafka:timestamp" }
+        dedup: %s
+        operations:
+          PAY: [ { upsert: payment, key: { id: /id }, set: { amount: /amount } } ]
+          REFUND: [ { upsert: refund, key: { id: /id }, set: { amount: /amount } } ]
+        sink: { url: "jdbc:postgresql://localhost/test", commit: local, ledger: %s }
+        duplicates: { table: %s }
+        """
+            .formatted(dedup, ledger, audit),
+        Map.of());
+  }
+
+  @Nested
+  class Verdicts {
+    @Test
+    void shouldPassTheFirstOfAKeyUnchanged() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        List<Decoded> first = FilterSubtask.decode(pipeline, START, 0, PAY);
+        assertThat(filter.passed(first)).containsExactly(first.get(0));
+        assertThat(filter.duplicates()).isEmpty();
+      }
+    }
+
+    @Test
+    void shouldHoldBackAnIdenticalRepeatAndCountItByOperation() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(PAY, REFUND)).containsExactly("FIRST", "FIRST");
+        assertThat(filter.take(PAY, PAY, REFUND)).isEmpty();
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 2L, "REFUND", 1L));
+      }
+    }
+
+    @Test
+    void shouldTellOperationsOfOneBusinessIdApart() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(PAY, REFUND, "{'id':2,'op':'PAY','amount':100}"))
+            .containsExactly("FIRST", "FIRST", "FIRST");
+      }
+    }
+
+    @Test
+    void shouldPassAConflictOnAndKeepRememberingTheFirst() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.take(PAY);
+        List<Decoded> conflict = FilterSubtask.decode(pipeline, START, 1, PAY_OTHER_AMOUNT);
+        assertThat(filter.passed(conflict))
+            .containsExactly(((Event) conflict.get(0)).judged(Verdict.CONFLICT));
+        assertThat(filter.take(PAY_OTHER_AMOUNT)).containsExactly("CONFLICT");
+        assertThat(filter.take(PAY)).isEmpty();
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 1L));
+      }
+    }
+
+    @Test
+    void shouldRememberNothingWhereItIsOff() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("off"))) {
+        assertThat(filter.take(PAY, PAY, PAY_OTHER_AMOUNT))
+            .containsExactly("FIRST", "FIRST", "FIRST");
+        assertThat(filter.entries()).isZero();
+        assertThat(filter.duplicates()).isEmpty();
+      }
+    }
+  }
+
+  @Nested
+  class Rejects {
+    private static final String WITHOUT_KEY = "{'op':'PAY','amount':100}";
+    private static final String WITHOUT_AMOUNT = "{'id':1,'op':'PAY'}";
+
+    @Test
+    void shouldPassEachRejectWithoutAKey() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(WITHOUT_KEY, WITHOUT_KEY, "", "nonsense", "nonsense"))
+            .containsExactly("BAD_KEY", "BAD_KEY", "EMPTY", "MALFORMED", "MALFORMED");
+        assertThat(filter.entries()).isZero();
+      }
+    }
+
+    @Test
+    void shouldHoldBackTheIdenticalRedeliveryOfARejectAndCountIt() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(WITHOUT_AMOUNT, WITHOUT_AMOUNT)).containsExactly("MISSING_VALUE");
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 1L));
+      }
+    }
+
+    @Test
+    void shouldPassTheCorrectionOfARejectAsAConflict() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        filter.take(WITHOUT_AMOUNT);
+        assertThat(filter.take(PAY)).containsExactly("CONFLICT");
+      }
+    }
+
+    @Test
+    void shouldPassARejectThatContradictsAnEvent() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        filter.take(PAY);
+        assertThat(filter.take(WITHOUT_AMOUNT)).containsExactly("MISSING_VALUE");
+        assertThat(filter.take(PAY)).isEmpty();
+      }
+    }
+  }
+
+  @Nested
+  class TooOld {
+    @Test
+    void shouldAskTheLedgerForAllThatItKeeps() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      long keep = Duration.ofDays(90).toMillis();
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        assertThat(filter.take(START - keep, PAY)).containsExactly("FIRST");
+        List<Decoded> late = FilterSubtask.decode(pipeline, START - keep - 1, 1, REFUND);
+        assertThat(filter.passed(late)).hasSize(1).first().isInstanceOf(Reject.class);
+      }
+    }
+
+    @Test
+    void shouldSayInTheRejectWhatToDo() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        List<Decoded> late = FilterSubtask.decode(pipeline, 1_600_000_000_000L, 0, PAY);
+        assertThat(((Reject) filter.passed(late).get(0)).message())
+            .isEqualTo(
+                "occurred at 2020-09-13T12:26:40Z, longer ago than anybody remembers whether it"
+                    + " took effect (90 d); for a first backfill set dedup.too-old: apply");
+      }
+    }
+
+    @Test
+    void shouldHoldBackTheIdenticalRedeliveryOfWhatWasTooOld() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(0, PAY, PAY)).containsExactly("TOO_OLD");
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 1L));
+      }
+    }
+
+    @Test
+    void shouldJudgeAKnownKeyByWhatIsKnownNotByItsAge() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        filter.take(PAY);
+        assertThat(filter.take(0, PAY, PAY_OTHER_AMOUNT)).containsExactly("CONFLICT");
+      }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{ keep: 90 d }", "off"})
+    void shouldApplyWhatIsTooOldIfTheFileSaysSo(String ledger) throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h, too-old: apply }", ledger, "null");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        assertThat(filter.take(0, PAY, PAY)).containsExactly("FIRST");
+      }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"PAY, 3600000", "REFUND, 7200000"})
+    void shouldAskTheOperationsWindowWithoutALedger(String operation, long window)
+        throws Exception {
+      TestPipeline pipeline =
+          pipeline("{ window: 1 h, window-by-operation: { REFUND: 2 h } }", "off", "null");
+      String event = "{'id':%d,'op':'" + operation + "','amount':1}";
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        assertThat(filter.take(START - window, event.formatted(1))).containsExactly("FIRST");
+        assertThat(filter.take(START - window - 1, event.formatted(2))).containsExactly("TOO_OLD");
+      }
+    }
+
+    @Test
+    void shouldKnowNoLimitWithoutFilterAndLedger() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("off", "off", "null"))) {
+        assertThat(filter.take(0, PAY)).containsExactly("FIRST");
+      }
+    }
+
+    @Test
+    void shouldTakeAnEventOfTheFutureForNew() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(START + DAY.toMillis(), PAY)).containsExactly("FIRST");
+      }
+    }
+  }
+
+  @Nested
+  class Windows {
+    @Test
+    void shouldForgetToTheMillisecond() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        filter.take(PAY);
+        assertThat(filter.after(HOUR.minus(MILLI)).take(PAY)).isEmpty();
+        assertThat(filter.after(HOUR).take(PAY)).containsExactly("FIRST");
+      }
+    }
+
+    @Test
+    void shouldNotBeRenewedByDuplicatesNorConflicts() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        filter.take(PAY);
+        assertThat(filter.after(Duration.ofMinutes(59)).take(PAY, PAY_OTHER_AMOUNT))
+            .containsExactly("CONFLICT");
+        assertThat(filter.after(HOUR).take(PAY_OTHER_AMOUNT)).containsExactly("FIRST");
+      }
+    }
+
+    @Test
+    void shouldDifferByOperation() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h, window-by-operation: { REFUND: 2 h } }");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.take(PAY, REFUND);
+        assertThat(filter.after(HOUR).take(PAY, REFUND)).containsExactly("FIRST");
+        assertThat(filter.after(HOUR.multipliedBy(2).minus(MILLI)).take(REFUND)).isEmpty();
+        assertThat(filter.after(HOUR.multipliedBy(2)).take(REFUND)).containsExactly("FIRST");
+      }
+    }
+
+    @Test
+    void shouldBeShorterForAnOperationToo() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h, window-by-operation: { REFUND: 1 min } }");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.take(PAY, REFUND);
+        assertThat(filter.after(Duration.ofMinutes(1)).take(PAY, REFUND)).containsExactly("FIRST");
+      }
+    }
+  }
+
+  @Nested
+  class Savepoints {
+    private OperatorSubtaskState savepoint(String dedup, String... events) throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline(dedup))) {
+        filter.take(events);
+        return filter.savepoint();
+      }
+    }
+
+    private List<String> restored(
+        OperatorSubtaskState savepoint, String dedup, Duration sinceStart, String... events)
+        throws Exception {
+      try (FilterSubtask filter =
+          FilterSubtask.restore(pipeline(dedup), savepoint, START + sinceStart.toMillis())) {
+        return filter.take(events);
+      }
+    }
+
+    @Test
+    void shouldStillKnowWhatWasSeenAndTellConflictsFromDuplicates() throws Exception {
+      OperatorSubtaskState savepoint = savepoint("{ window: 1 h }", PAY, REFUND);
+      assertThat(
+              restored(savepoint, "{ window: 1 h }", Duration.ZERO, PAY_OTHER_AMOUNT, PAY, REFUND))
+          .containsExactly("CONFLICT");
+    }
+
+    @Test
+    void shouldExpireOlderEntriesAtOnceUnderAShorterWindow() throws Exception {
+      OperatorSubtaskState savepoint = savepoint("{ window: 1 h }", PAY);
+      Duration window = Duration.ofMinutes(10);
+      assertThat(restored(savepoint, "{ window: 10 min }", window.minus(MILLI), PAY)).isEmpty();
+      assertThat(restored(savepoint, "{ window: 10 min }", window, PAY)).containsExactly("FIRST");
+    }
+
+    @Test
+    void shouldExtendWhatIsStillThereUnderALongerWindow() throws Exception {
+      OperatorSubtaskState savepoint = savepoint("{ window: 1 h }", PAY);
+      assertThat(restored(savepoint, "{ window: 24 h }", DAY.minus(MILLI), PAY)).isEmpty();
+      assertThat(restored(savepoint, "{ window: 24 h }", DAY, PAY)).containsExactly("FIRST");
+    }
+
+    @Test
+    void shouldReviveWhatHadExpiredUnderALongerWindowWhileItIsNotCompacted() throws Exception {
+      OperatorSubtaskState savepoint;
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        filter.take(PAY);
+        savepoint = filter.after(HOUR.multipliedBy(2)).savepoint();
+      }
+      assertThat(restored(savepoint, "{ window: 24 h }", HOUR.multipliedBy(3), PAY)).isEmpty();
+    }
+
+    @Test
+    void shouldLetAnEventThroughToTheLedgerAfterAnOutageLongerThanTheWindow() throws Exception {
+      OperatorSubtaskState savepoint = savepoint("{ window: 1 min }", PAY);
+      assertThat(restored(savepoint, "{ window: 1 min }", Duration.ofMinutes(2), PAY))
+          .containsExactly("FIRST");
+    }
+
+    @Test
+    void shouldCountDowntimeAsTime() throws Exception {
+      OperatorSubtaskState savepoint = savepoint("{ window: 1 h }", PAY);
+      assertThat(restored(savepoint, "{ window: 1 h }", HOUR.minus(MILLI), PAY)).isEmpty();
+      assertThat(restored(savepoint, "{ window: 1 h }", HOUR, PAY)).containsExactly("FIRST");
+    }
+
+    @Test
+    void shouldLoseNothingWhenAnOperationIsGivenAWindowOfItsOwn() throws Exception {
+      OperatorSubtaskState savepoint = savepoint("{ window: 1 h }", PAY, REFUND);
+      String dedup = "{ window: 1 h, window-by-operation: { REFUND: 2 h } }";
+      try (FilterSubtask filter =
+          FilterSubtask.restore(pipeline(dedup), savepoint, START + HOUR.toMillis() - 1)) {
+        assertThat(filter.take(PAY, REFUND)).isEmpty();
+        // What was seen before the change keeps the common window, and the next sighting is kept
+        // in the new one.
+        assertThat(filter.after(HOUR).take(REFUND)).containsExactly("FIRST");
+        assertThat(filter.after(HOUR.multipliedBy(3).minus(MILLI)).take(REFUND)).isEmpty();
+        assertThat(filter.after(HOUR.multipliedBy(3)).take(REFUND)).containsExactly("FIRST");
+      }
+    }
+
+    @Test
+    void shouldKeepTheWindowsOfOperationsApartWhenDurationsChange() throws Exception {
+      OperatorSubtaskState savepoint =
+          savepoint("{ window: 1 h, window-by-operation: { REFUND: 2 h } }", PAY, REFUND);
+      String dedup = "{ window: 3 h, window-by-operation: { REFUND: 30 min } }";
+      assertThat(restored(savepoint, dedup, Duration.ofMinutes(30), PAY, REFUND))
+          .containsExactly("FIRST");
+    }
+
+    @Test
+    void shouldForgetOnlyOneOperationWhenItsOwnWindowIsTakenAway() throws Exception {
+      OperatorSubtaskState savepoint =
+          savepoint("{ window: 1 h, window-by-operation: { REFUND: 2 h } }", PAY, REFUND);
+      assertThat(restored(savepoint, "{ window: 1 h }", Duration.ZERO, PAY, REFUND))
+          .containsExactly("FIRST");
+    }
+
+    @Test
+    void shouldStartWithoutStateWhereTheFilterWasOff() throws Exception {
+      OperatorSubtaskState savepoint = savepoint("off", PAY);
+      assertThat(restored(savepoint, "{ window: 1 h }", Duration.ZERO, PAY, PAY))
+          .containsExactly("FIRST");
+    }
+  }
+
+  @Nested
+  class Counting {
+    private static final JobID JOB = new JobID(7, 7);
+
+    @Test
+    void shouldGoOnAfterAFailureOfTheSameJob() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      OperatorSubtaskState checkpoint;
+      try (FilterSubtask filter = FilterSubtask.start(pipeline, JOB, START, 1, 0, null)) {
+        filter.take(PAY, PAY, PAY, REFUND, REFUND);
+        checkpoint = filter.checkpoint();
+        filter.take(PAY);
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 3L, "REFUND", 1L));
+      }
+      try (FilterSubtask filter = FilterSubtask.start(pipeline, JOB, START, 1, 0, checkpoint)) {
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 2L, "REFUND", 1L));
+        filter.take(PAY);
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 3L, "REFUND", 1L));
+      }
+    }
+
+    @Test
+    void shouldStartAtZeroInAnotherJob() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      OperatorSubtaskState savepoint;
+      try (FilterSubtask filter = FilterSubtask.start(pipeline, JOB, START, 1, 0, null)) {
+        filter.take(PAY, PAY);
+        savepoint = filter.savepoint();
+      }
+      JobID other = new JobID(8, 8);
+      try (FilterSubtask filter = FilterSubtask.start(pipeline, other, START, 1, 0, savepoint)) {
+        assertThat(filter.duplicates()).isEmpty();
+        filter.take(PAY);
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 1L));
+      }
+    }
+  }
+
+  @Nested
+  class Rescaling {
+    private static final int KEYS = 200;
+    private static final JobID JOB = new JobID(9, 9);
+
+    private final TestPipeline pipeline = pipeline("{ window: 1 h }");
+    private final List<Decoded> events =
+        FilterSubtask.decode(
+            pipeline,
+            START,
+            0,
+            IntStream.range(0, KEYS)
+                .mapToObj(i -> "{'id':%d,'op':'PAY','amount':1}".formatted(i))
+                .toArray(String[]::new));
+
+    /** Gives every event to its subtask, and each subtask's checkpoint back. */
+    private List<OperatorSubtaskState> run(
+        List<FilterSubtask> subtasks, int expectedToPass, long expectedDuplicates)
+        throws Exception {
+      List<OperatorSubtaskState> checkpoints = new ArrayList<>();
+      int passed = 0;
+      Map<String, Long> duplicates = new HashMap<>();
+      for (FilterSubtask subtask : subtasks) {
+        try (subtask) {
+          List<Decoded> its = events.stream().filter(subtask::owns).toList();
+          assertThat(its).as("every subtask has work").isNotEmpty();
+          passed += subtask.passed(its).size();
+          subtask.duplicates().forEach((by, count) -> duplicates.merge(by, count, Long::sum));
+          checkpoints.add(subtask.checkpoint());
+        }
+      }
+      assertThat(passed).isEqualTo(expectedToPass);
+      assertThat(duplicates.getOrDefault("PAY", 0L)).isEqualTo(expectedDuplicates);
+      return checkpoints;
+    }
+
+    @Test
+    void shouldStillKnowEveryKeyAndKeepTheSumOfTheCounts() throws Exception {
+      List<OperatorSubtaskState> checkpoints =
+          run(List.of(FilterSubtask.start(pipeline, JOB, START, 1, 0, null)), KEYS, 0);
+      long duplicates = 0;
+      for (int parallelism : List.of(2, 4, 3, 1)) {
+        duplicates += KEYS;
+        checkpoints =
+            run(
+                FilterSubtask.rescale(pipeline, JOB, checkpoints, parallelism),
+                /* expectedToPass= */ 0,
+                duplicates);
+      }
+    }
+
+    @Test
+    void shouldSendAllOperationsOfABusinessIdToOneSubtask() {
+      List<Decoded> both = FilterSubtask.decode(pipeline, START, 0, PAY, REFUND);
+      assertThat(FilterFunction.key(both.get(0))).isNotEqualTo(FilterFunction.key(both.get(1)));
+      assertThat(FilterFunction.key(both.get(0)))
+          .hasSameHashCodeAs(FilterFunction.key(both.get(1)));
+    }
+
+    @Test
+    void shouldRouteARejectWithoutAKeyByItsPartition() {
+      List<Decoded> rejects = FilterSubtask.decode(pipeline, START, 0, "", "nonsense");
+      assertThat(FilterFunction.key(rejects.get(0)))
+          .isNotEqualTo(FilterFunction.key(rejects.get(1)))
+          .hasSameHashCodeAs(FilterFunction.key(rejects.get(1)));
+    }
+  }
+
+  @Nested
+  class Audit {
+    @Test
+    void shouldTellWhatWasHeldBackAndWhenItWasFirstSeen() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }", "{ keep: 90 d }", "duplicate_event");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.at(START + 1_999).take(PAY);
+        filter.at(START + 5_001).take(PAY, PAY_OTHER_AMOUNT, REFUND);
+        List<Decoded> events = FilterSubtask.decode(pipeline, START, 0, PAY);
+        assertThat(filter.audited())
+            .containsExactly(
+                new Duplicate(
+                    events.get(0).identity(),
+                    new Position("events", 0, 1, 0),
+                    START + 1_000,
+                    START + 5_001));
+      }
+    }
+
+    @Test
+    void shouldBeSilentWithoutATable() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        filter.take(PAY, PAY);
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 1L));
+        assertThat(filter.audited()).isEmpty();
+      }
+    }
+  }
+
+  @Nested
+  class StateSize {
+    /** Key group, key and namespace. */
+    private static final int KEY_BYTES = 1 + 16 + 1;
+
+    /** Time and sighting. */
+    private static final int VALUE_BYTES = 8 + 10;
+
+    /** A savepoint has the length of each before it. */
+    private static final int LENGTHS = 4 + 4;
+
+    private void fill(FilterSubtask filter, int from, int to) throws Exception {
+      for (int i = from; i < to; i++) {
+        filter.take("{'id':%d,'op':'PAY','amount':1}".formatted(i));
+      }
+    }
+
+    @Test
+    void shouldBeOneEntryAKeyHoweverOftenItComes() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h, window-by-operation: { REFUND: 2 h } }");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.take(PAY, PAY, PAY_OTHER_AMOUNT, REFUND, REFUND);
+        assertThat(filter.entries()).isEqualTo(2);
+      }
+    }
+
+    @Test
+    void shouldBeThirtySixBytesAnEntry() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        fill(filter, 0, 1_000);
+        long before = filter.savepoint().getManagedKeyedState().getStateSize();
+        fill(filter, 1_000, 1_500);
+        long after = filter.savepoint().getManagedKeyedState().getStateSize();
+        assertThat(after - before).isEqualTo(500L * (KEY_BYTES + VALUE_BYTES + LENGTHS));
+      }
+    }
+  }
+}
