@@ -1,0 +1,40 @@
+package io.effectonce.local;
+
+import io.effectonce.jdbc.Database;
+import io.effectonce.source.EndOffsets;
+import io.effectonce.source.MissingTopicException;
+import io.effectonce.spec.PipelineSpec;
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.apache.kafka.common.KafkaException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks the outside systems whether they are there. Once the job runs it waits for them as long as
+ * it takes; a person who has just started it wants to hear of a wrong address.
+ */
+final class Preflight {
+  private Preflight() {}
+
+  static void database(PipelineSpec spec) throws CommandException {
+    try (Connection connection = new Database(spec.sink(), spec.name()).connect()) {
+      connection.rollback();
+    } catch (SQLException e) {
+      throw CommandException.outside("the database can't be used: " + e.getMessage(), e);
+    }
+  }
+
+  /** Where the topics end, null where there is none yet and none is needed. */
+  static @Nullable EndOffsets kafka(PipelineSpec spec, boolean untilEnd) throws CommandException {
+    try {
+      return EndOffsets.now(spec.source());
+    } catch (MissingTopicException e) {
+      if (!untilEnd && spec.source().topicPattern() != null) {
+        return null;
+      }
+      throw CommandException.outside(String.valueOf(e.getMessage()), e);
+    } catch (KafkaException e) {
+      throw CommandException.outside(String.valueOf(e.getMessage()), e);
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package io.effectonce.local.demo;
+
+import io.effectonce.local.cluster.JobFailedException;
+import io.effectonce.local.cluster.LocalJob;
+import io.effectonce.local.cluster.Totals;
+import io.effectonce.local.terminal.Table;
+import io.effectonce.local.terminal.Terminal;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The part of the demonstration in which everything has been started. */
+final class DemoRun {
+  private static final Duration LOOK = Duration.ofMillis(50);
+  private static final long LOOKS_PER_DRAWING = 4;
+  private static final int BAR = 20;
+  private static final Duration STALL = Duration.ofSeconds(60);
+  private static final Duration END = Duration.ofSeconds(30);
+
+  private final Services services;
+  private final LocalJob job;
+  private final String savepoints;
+  private final PaymentStream stream;
+  private final List<FaultPlan.Appointment> plan;
+  private final Terminal terminal;
+  private final int events;
+  private final Patience patience = new Patience(STALL);
+  private long looks;
+  private int faults;
+
+  DemoRun(
+      Services services,
+      LocalJob job,
+      String savepoints,
+      PaymentStream stream,
+      List<FaultPlan.Appointment> plan,
+      Terminal terminal) {
+    this.services = services;
+    this.job = job;
+    this.savepoints = savepoints;
+    this.stream = stream;
+    this.plan = plan;
+    this.terminal = terminal;
+    this.events = stream.deliveries().size();
+  }
+
+  /** Produces, lets things fail, waits for the last event, ends the job and compares. */
+  DemoReport report() throws DemoException, JobFailedException, SQLException, InterruptedException {
+    long start = System.nanoTime();
+    List<String> differences = new ArrayList<>();
+    try (Production production =
+        Production.start(services.bootstrapServers(), stream.deliveries())) {
+      for (FaultPlan.Appointment appointment : plan) {
+        production.openUpTo(appointment.gate());
+        if (!settle(appointment.mark(), production)) {
+          break;
+        }
+        inject(appointment.fault());
+      }
+      production.openUpTo(events);
+      if (!settle(events, production) || !production.isDone()) {
+        differences.add(
+            "nothing has moved for %d s; the job's last failure: %s"
+                .formatted(STALL.toSeconds(), job.lastFailure().orElse("none")));
+      }
+    }
+    terminal.notice("stopping the job with a savepoint");
+    job.stopWithSavepoint(savepoints, END);
+    if (!job.awaitEnd(END)) {
+      throw new DemoException("the job doesn't end", null);
+    }
+    double seconds = (System.nanoTime() - start) / 1e9;
+    return verify(seconds, differences);
+  }
+
+  /** Waits until so many events are settled, and says whether they are. */
+  private boolean settle(int mark, Production production)
+      throws DemoException, JobFailedException, InterruptedException {
+    patience.renew();
+    while (true) {
+      Totals totals = job.totals();
+      if (looks++ % LOOKS_PER_DRAWING == 0) {
+        draw(production.produced(), totals);
+      }
+      production.checkHealth();
+      if (totals.settled() >= mark) {
+        return true;
+      }
+      if (patience.isOver(production.produced() + totals.settled())) {
+        return false;
+      }
+      // It doesn't end by itself, but it may fail for good.
+      job.awaitEnd(LOOK);
+    }
+  }
+
+  private void draw(int produced, Totals totals) {
+    int full = (int) (BAR * Math.min(totals.settled(), events) / events);
+    terminal.progress(
+        "[%s%s] produced %s  applied %s  duplicates %s  dead letters %s  faults %d"
+            .formatted(
+                "#".repeat(full),
+                ".".repeat(BAR - full),
+                Table.number(produced),
+                Table.number(totals.applied()),
+                Table.number(totals.duplicates()),
+                Table.number(totals.deadLetters()),
+                faults));
+  }
+
+  private void inject(Fault fault) throws JobFailedException, SQLException, InterruptedException {
+    faults++;
+    terminal.notice(
+        "fault %d of %d, at %s events: %s"
+            .formatted(faults, plan.size(), Table.number(job.totals().settled()), fault.story()));
+    fault.inject(job, services);
+  }
+
+  private DemoReport verify(double seconds, List<String> differences)
+      throws SQLException, InterruptedException {
+    terminal.notice("comparing every row with what was produced");
+    Totals totals = job.totals();
+    Verification.Findings findings;
+    try (Connection connection = services.connect()) {
+      findings = Verification.of(stream.expected(), events, connection, totals);
+    }
+    differences.addAll(findings.differences());
+    return new DemoReport(
+        differences.isEmpty() ? DemoReport.EXACTLY_ONCE : DemoReport.BROKEN,
+        events,
+        findings.unique(),
+        // An event is applied once, however the job counted its copies after a failure.
+        totals.applied() + totals.duplicates() - findings.unique(),
+        totals.conflicts(),
+        totals.deadLetters(),
+        findings.lost(),
+        findings.doubled(),
+        faults,
+        Math.round(seconds * 10) / 10.0,
+        Math.round(events / seconds),
+        differences);
+  }
+}

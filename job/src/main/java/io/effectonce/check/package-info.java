@@ -1,0 +1,10 @@
+/**
+ * What can be known of a pipeline before it runs.
+ *
+ * <p>That the file can be read at all is {@code spec}'s business; here is what the file says but
+ * shouldn't, and what is allowed but worth a second thought. Printing is left to the caller.
+ */
+@NullMarked
+package io.effectonce.check;
+
+import org.jspecify.annotations.NullMarked;
