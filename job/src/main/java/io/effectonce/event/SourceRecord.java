@@ -15,9 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param value the value's bytes, null for a tombstone
  * @param headers the headers in their order, names may repeat
  */
-@SuppressWarnings(
-    "ArrayRecordComponent") // A copy of every record's bytes is too dear, and nobody compares
-                            // records.
+// A copy of every record's bytes is too dear, and nobody compares records.
+@SuppressWarnings("ArrayRecordComponent")
 public record SourceRecord(
     String topic,
     int partition,

@@ -60,7 +60,7 @@ public record PipelineSpec(
   @Override
   public String toString() {
     return ("PipelineSpec[name=%s, source=%s, event=%s, dedup=%s, operations=%s,"
-                + " unmatchedOperations=%s, sink=%s, deadLetters=%s, duplicates=%s, flink=%s]")
+            + " unmatchedOperations=%s, sink=%s, deadLetters=%s, duplicates=%s, flink=%s]")
         .formatted(
             name,
             source,
