@@ -32,7 +32,7 @@ import org.awaitility.Awaitility;
 
 /** A Flink cluster in this JVM, whose TaskManagers can be killed. */
 public final class TestCluster implements AutoCloseable {
-  private static final Duration PATIENCE = Duration.ofSeconds(120);
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
 
   private final Path directory = TestDirectory.create();
   private final MiniCluster cluster;

@@ -42,7 +42,7 @@ final class TestDirectory {
       try {
         service.close();
       } catch (Exception e) {
-        e.printStackTrace();
+        System.err.println(service + " was not closed: " + e);
       }
     }
     DIRECTORIES.forEach(TestDirectory::delete);
