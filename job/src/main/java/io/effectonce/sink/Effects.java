@@ -156,7 +156,11 @@ final class Effects {
       }
       EventKey key = event.identity().key();
       if (chunk.holds(key)) {
-        return !event
+        // What contradicts is judged by the ledger alone: the same conflict again is a conflict
+        // too,
+        // not a duplicate of the first one, whether or not they come in one batch.
+        return event.verdict() == Verdict.FIRST
+            && !event
                 .identity()
                 .fingerprint()
                 .contradicts(chunk.event(key).identity().fingerprint())

@@ -110,6 +110,21 @@ class EffectsTest {
               "ledger | conflict | 2 | " + second.replace('\'', '"'));
     }
 
+    @ParameterizedTest
+    @EnumSource
+    void shouldMakeTheSameConflictAgainADeadLetterWithinABatchAsAcrossBatches(
+        Effects.Refusal refusal) {
+      String second = "{'id':'pay-9','op':'ADD','user':'u','points':250}";
+      apply(
+          pipeline, refusal, pipeline.decode("{'id':'pay-9','op':'ADD','user':'u','points':100}"));
+      List<Decoded> twice = as(Verdict.CONFLICT, pipeline.decode(second, second));
+      assertThat(apply(pipeline, refusal, twice))
+          .hasSize(2)
+          .allMatch(text -> text.startsWith("CONFLICT"));
+      assertThat(database.rows("SELECT source_offset FROM dead_letter ORDER BY id"))
+          .containsExactly("1", "2");
+    }
+
     @Test
     void shouldApplyACorrectionAndCloseItsDeadLetter() {
       apply(
