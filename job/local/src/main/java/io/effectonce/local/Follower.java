@@ -35,7 +35,7 @@ final class Follower {
       terminal.notice("restarted after a failure: " + job.lastFailure().orElse("unknown"));
     }
     terminal.progress(
-        "read %s  applied %s  duplicates %s  dead letters %s  %s events/s  restarts %d"
+        "read %s, applied %s, duplicates %s, dead letters %s, %s/s, restarts %d"
             .formatted(
                 Table.number(totals.read()),
                 Table.number(totals.applied()),

@@ -37,6 +37,8 @@ final class RunSettings {
     setIfAbsent(settings, CheckpointingOptions.SAVEPOINT_DIRECTORY, uri(state, "savepoints"));
     // Not where Flink's own shutdown hooks clean up while the last savepoint is still being taken.
     setIfAbsent(settings, RocksDBOptions.LOCAL_DIRECTORIES, state.resolve("working").toString());
+    setIfAbsent(settings, CoreOptions.TMP_DIRS, state.resolve("tmp").toString());
+    setIfAbsent(settings, WebOptions.TMP_DIR, state.resolve("tmp").toString());
     setIfAbsent(settings, WebOptions.LOG_PATH, state.resolve("effectonce.log").toString());
     setIfAbsent(
         settings,

@@ -15,7 +15,7 @@ import java.util.List;
 final class DemoRun {
   private static final Duration LOOK = Duration.ofMillis(50);
   private static final long LOOKS_PER_DRAWING = 4;
-  private static final int BAR = 20;
+  private static final int BAR = 16;
   private static final Duration STALL = Duration.ofSeconds(60);
   private static final Duration END = Duration.ofSeconds(30);
 
@@ -29,6 +29,7 @@ final class DemoRun {
   private final Patience patience = new Patience(STALL);
   private long looks;
   private int faults;
+  private String latest = "";
 
   DemoRun(
       Services services,
@@ -97,21 +98,23 @@ final class DemoRun {
   }
 
   private void draw(int produced, Totals totals) {
-    int full = (int) (BAR * Math.min(totals.settled(), events) / events);
+    long settled = Math.min(totals.settled(), events);
+    int full = (int) (BAR * settled / events);
     terminal.progress(
-        "[%s%s] produced %s  applied %s  duplicates %s  dead letters %s  faults %d"
+        "[%s%s] %d %%  faults %d%s"
             .formatted(
-                "#".repeat(full),
-                ".".repeat(BAR - full),
+                "#".repeat(full), ".".repeat(BAR - full), 100 * settled / events, faults, latest),
+        "produced %s  applied %s  duplicates %s  dead letters %s"
+            .formatted(
                 Table.number(produced),
                 Table.number(totals.applied()),
                 Table.number(totals.duplicates()),
-                Table.number(totals.deadLetters()),
-                faults));
+                Table.number(totals.deadLetters())));
   }
 
   private void inject(Fault fault) throws JobFailedException, SQLException, InterruptedException {
     faults++;
+    latest = ", the latest: " + fault.story();
     terminal.notice(
         "fault %d of %d, at %s events: %s"
             .formatted(faults, plan.size(), Table.number(job.totals().settled()), fault.story()));

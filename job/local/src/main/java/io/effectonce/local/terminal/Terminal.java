@@ -5,28 +5,34 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.stream.Collectors;
 
 /**
- * Standard output for answers and standard error for everything else: notices, and one line of
- * progress that is redrawn where somebody watches, and else printed now and then.
+ * Standard output for answers and standard error for everything else: notices, and progress that is
+ * redrawn where somebody watches, and else printed now and then.
  *
  * <p>Safe for use by several threads.
  */
 public final class Terminal {
   private static final Path STANDARD_ERROR = Path.of("/proc/self/fd/2");
-  private static final int WIDTH = 100;
+
+  /** A line that wraps can't be erased, and terminals have at least 80 columns. */
+  private static final int WIDTH = 79;
+
   private static final String ERASE_LINE = "\r\u001B[K";
+  private static final String ERASE_LINE_ABOVE = "\u001B[1A\u001B[K";
   private static final long LINES_APART = Duration.ofSeconds(5).toNanos();
 
   private final PrintStream out;
   private final PrintStream err;
   private final Style style;
-  private boolean lineIsDrawn;
+  private int drawn;
   private long nextLine = System.nanoTime() + LINES_APART;
 
   /** How progress is shown. */
   public enum Style {
-    /** One line that is redrawn. */
+    /** Redrawn in its place. */
     REDRAWN,
     /** A line every five seconds. */
     LINES
@@ -83,25 +89,28 @@ public final class Terminal {
     err.flush();
   }
 
-  /** Shows how far things are. */
-  public synchronized void progress(String line) {
+  /** Shows how far things are, in place of what was shown before. */
+  public synchronized void progress(String... lines) {
     if (style == Style.REDRAWN) {
-      // A line that wraps can't be erased.
-      String fitting = line.length() > WIDTH ? line.substring(0, WIDTH) : line;
-      err.print(ERASE_LINE + fitting);
+      erase();
+      err.print(Arrays.stream(lines).map(Terminal::fitting).collect(Collectors.joining("\n")));
       err.flush();
-      lineIsDrawn = true;
+      drawn = lines.length;
     } else if (System.nanoTime() - nextLine >= 0) {
       nextLine = System.nanoTime() + LINES_APART;
-      err.println(line);
+      err.println(String.join("  ", lines));
       err.flush();
     }
   }
 
+  private static String fitting(String line) {
+    return line.length() > WIDTH ? line.substring(0, WIDTH) : line;
+  }
+
   private void erase() {
-    if (lineIsDrawn) {
-      err.print(ERASE_LINE);
-      lineIsDrawn = false;
+    if (drawn > 0) {
+      err.print(ERASE_LINE + ERASE_LINE_ABOVE.repeat(drawn - 1));
+      drawn = 0;
     }
   }
 }

@@ -14,12 +14,16 @@ class TerminalTest {
   @Test
   void redrawsProgressAndErasesItBeforeANotice() {
     Terminal terminal = terminal(Terminal.Style.REDRAWN);
-    terminal.progress("1 %");
+    terminal.progress("1 %", "one");
     terminal.progress("2 %");
     terminal.notice("a fault");
 
     assertThat(err.toString(StandardCharsets.UTF_8))
-        .isEqualTo("\r\u001B[K1 %\r\u001B[K2 %\r\u001B[Ka fault" + System.lineSeparator());
+        .isEqualTo(
+            "1 %\none"
+                + "\r\u001B[K\u001B[1A\u001B[K2 %"
+                + "\r\u001B[Ka fault"
+                + System.lineSeparator());
     assertThat(out.size()).isZero();
   }
 
