@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
@@ -137,17 +136,17 @@ final class PaymentStream {
   }
 
   private Sound newPayment() {
-    String order = String.format(Locale.ROOT, "order-%08d", orders);
+    String order = orderName(orders);
     // A few users get many of the payments: their rows are hot.
     String user = "user-" + (random.nextInt(10) == 0 ? random.nextInt(3) : random.nextInt(users));
     PaymentText text =
-        new PaymentText()
-            .with("orderId", quoted(order))
-            .with("type", quoted(SUCCEEDED))
-            .with("userId", quoted(user))
-            .with("amount", cents().toPlainString())
-            .with("points", Integer.toString(1 + random.nextInt(100)))
-            .with("occurredAt", quoted(start.plusMillis(deliveries.size()).toString()));
+        PaymentText.of(
+            "orderId", quoted(order),
+            "type", quoted(SUCCEEDED),
+            "userId", quoted(user),
+            "amount", cents().toPlainString(),
+            "points", Integer.toString(1 + random.nextInt(100)),
+            "occurredAt", now());
     int city = random.nextInt(CITIES.size() + 2);
     if (city < CITIES.size()) {
       text = text.with("city", quoted(CITIES.get(city)));
@@ -156,6 +155,15 @@ final class PaymentStream {
     }
     orders++;
     return new Sound(order, user, text, delivery(order, text, random.nextInt(PARTITIONS)));
+  }
+
+  private static String orderName(int number) {
+    // Of one length; String.format would take longer than all the rest.
+    return "order-" + Integer.toString(100_000_000 + number).substring(1);
+  }
+
+  private String now() {
+    return quoted(start.plusMillis(deliveries.size()).toString());
   }
 
   private BigDecimal cents() {
@@ -182,12 +190,12 @@ final class PaymentStream {
     Sound payment = sound.get(refunded++);
     int points = 1 + random.nextInt(50);
     PaymentText text =
-        new PaymentText()
-            .with("orderId", quoted(payment.order()))
-            .with("type", quoted(REFUNDED))
-            .with("userId", quoted(payment.user()))
-            .with("points", Integer.toString(-points))
-            .with("occurredAt", quoted(start.plusMillis(deliveries.size()).toString()));
+        PaymentText.of(
+            "orderId", quoted(payment.order()),
+            "type", quoted(REFUNDED),
+            "userId", quoted(payment.user()),
+            "points", Integer.toString(-points),
+            "occurredAt", now());
     Delivery delivery = delivery(payment.order(), text, payment.delivery().partition());
     append(delivery);
     expected.applied(new EventName(payment.order(), REFUNDED), payment.user(), -points);
@@ -248,9 +256,8 @@ final class PaymentStream {
   }
 
   private void view() {
-    String order = String.format(Locale.ROOT, "order-%08d", random.nextInt(orders + 1));
-    PaymentText text =
-        new PaymentText().with("orderId", quoted(order)).with("type", quoted(VIEWED));
+    String order = orderName(random.nextInt(orders + 1));
+    PaymentText text = PaymentText.of("orderId", quoted(order), "type", quoted(VIEWED));
     append(delivery(order, text, random.nextInt(PARTITIONS)));
     expected.skipped();
   }

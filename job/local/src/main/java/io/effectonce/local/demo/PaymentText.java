@@ -2,7 +2,6 @@ package io.effectonce.local.demo;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The JSON text of a payment, member by member, so that single members can go wrong. */
@@ -13,8 +12,13 @@ final class PaymentText {
     this.members = members;
   }
 
-  PaymentText() {
-    this(new LinkedHashMap<>());
+  /** The text of these members, each a name and a value in JSON. */
+  static PaymentText of(String... namesAndValues) {
+    Map<String, String> members = new LinkedHashMap<>();
+    for (int i = 0; i < namesAndValues.length; i += 2) {
+      members.put(namesAndValues[i], namesAndValues[i + 1]);
+    }
+    return new PaymentText(members);
   }
 
   /** The same with this member, whose value is JSON. */
@@ -37,8 +41,14 @@ final class PaymentText {
 
   @Override
   public String toString() {
-    return members.entrySet().stream()
-        .map(member -> "\"" + member.getKey() + "\":" + member.getValue())
-        .collect(Collectors.joining(",", "{", "}"));
+    StringBuilder text = new StringBuilder(200);
+    members.forEach(
+        (name, json) ->
+            text.append(text.isEmpty() ? '{' : ',')
+                .append('"')
+                .append(name)
+                .append("\":")
+                .append(json));
+    return text.append('}').toString();
   }
 }

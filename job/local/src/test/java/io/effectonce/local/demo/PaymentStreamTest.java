@@ -19,24 +19,24 @@ class PaymentStreamTest {
   private static final Instant START = Instant.parse("2026-11-29T00:00:00Z");
   private static final int EVENTS = 50_000;
 
-  private final PaymentStream stream = PaymentStream.of(EVENTS, 7, START);
+  private static final PaymentStream STREAM = PaymentStream.of(EVENTS, 7, START);
 
   @Test
   void sameSeedGivesTheSameStream() {
-    assertThat(fingerprint(PaymentStream.of(EVENTS, 7, START))).isEqualTo(fingerprint(stream));
-    assertThat(fingerprint(PaymentStream.of(EVENTS, 8, START))).isNotEqualTo(fingerprint(stream));
+    assertThat(fingerprint(PaymentStream.of(EVENTS, 7, START))).isEqualTo(fingerprint(STREAM));
+    assertThat(fingerprint(PaymentStream.of(EVENTS, 8, START))).isNotEqualTo(fingerprint(STREAM));
   }
 
   @Test
   void hasAsManyRecordsAsAskedFor() {
-    assertThat(stream.deliveries()).hasSize(EVENTS);
-    assertThat(IntStream.range(0, PaymentStream.PARTITIONS).mapToLong(stream::end).sum())
+    assertThat(STREAM.deliveries()).hasSize(EVENTS);
+    assertThat(IntStream.range(0, PaymentStream.PARTITIONS).mapToLong(STREAM::end).sum())
         .isEqualTo(EVENTS);
   }
 
   @Test
   void everyRecordIsExpectedToBecomeExactlyOneThing() {
-    Expectation expected = stream.expected();
+    Expectation expected = STREAM.expected();
     assertThat(
             expected.ledger().size()
                 + expected.duplicates()
@@ -47,7 +47,7 @@ class PaymentStreamTest {
 
   @Test
   void aQuarterAreRedeliveriesAndSomeAreConflictsAndPoison() {
-    Expectation expected = stream.expected();
+    Expectation expected = STREAM.expected();
     assertThat(expected.duplicates() / (double) EVENTS).isCloseTo(0.25, within(0.01));
     assertThat(expected.conflicts() / (double) EVENTS).isCloseTo(0.005, within(0.001));
     assertThat((expected.deadLetters().size() - expected.conflicts()) / (double) EVENTS)
@@ -70,7 +70,7 @@ class PaymentStreamTest {
 
   @Test
   void redeliveriesAreNearAndFarAndSometimesInAnotherPartition() {
-    List<Delivery> deliveries = stream.deliveries();
+    List<Delivery> deliveries = STREAM.deliveries();
     IdentityHashMap<byte[], Integer> seen = new IdentityHashMap<>();
     IdentityHashMap<byte[], Integer> partitions = new IdentityHashMap<>();
     int near = 0;
@@ -104,10 +104,10 @@ class PaymentStreamTest {
     Map<String, Integer> partitionOfFirst = new HashMap<>();
     Set<String> conflicted = new HashSet<>();
     long[] offsets = new long[PaymentStream.PARTITIONS];
-    for (Delivery delivery : stream.deliveries()) {
+    for (Delivery delivery : STREAM.deliveries()) {
       Expectation.Place place =
           new Expectation.Place(delivery.partition(), offsets[delivery.partition()]++);
-      Expectation.DeadLetter letter = stream.expected().deadLetters().get(place);
+      Expectation.DeadLetter letter = STREAM.expected().deadLetters().get(place);
       if (letter == null) {
         if (delivery.key() != null) {
           partitionOfFirst.putIfAbsent(Arrays.toString(delivery.key()), delivery.partition());
