@@ -15,7 +15,8 @@ import java.util.stream.Collectors;
 
 /** Reads the whole file: its sections, then what must hold between them. */
 final class PipelineReader {
-  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9._-]{1,60}");
+  // Also a directory's and a topic's name, hence no dot in front.
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,59}");
   // As in keys.
   private static final int LONGEST_OPERATION = 512;
   private static final int DEFAULT_STOP_AFTER = 10_000;
@@ -88,7 +89,9 @@ final class PipelineReader {
 
   private static String name(String text) throws Refusal {
     if (!NAME.matcher(text).matches()) {
-      throw new Refusal("must be 1 to 60 letters, digits, dots, underscores and hyphens");
+      throw new Refusal(
+          "must be 1 to 60 letters, digits, dots, underscores and hyphens, the first a letter or a"
+              + " digit");
     }
     return text;
   }

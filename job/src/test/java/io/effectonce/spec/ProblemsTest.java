@@ -60,7 +60,13 @@ class ProblemsTest {
             "pipeline: shop",
             "pipeline: my shop",
             "1  pipeline  was 'my shop' but must be 1 to 60 letters, digits, dots, underscores and"
-                + " hyphens"),
+                + " hyphens, the first a letter or a digit"),
+        spoiled(
+            "name that is a directory",
+            "pipeline: shop",
+            "pipeline: ..",
+            "1  pipeline  was '..' but must be 1 to 60 letters, digits, dots, underscores and"
+                + " hyphens, the first a letter or a digit"),
         spoiled(
             "no name",
             "pipeline: shop",
@@ -94,7 +100,7 @@ class ProblemsTest {
             "[orders]",
             "[orders, 'or ders']",
             "4  source.topics[1]  was 'or ders' but must be a topic's name: 1 to 249 letters,"
-                + " digits, dots, underscores and hyphens"),
+                + " digits, dots, underscores and hyphens, the first a letter or a digit"),
         spoiled(
             "topic twice",
             "[orders]",
@@ -468,7 +474,8 @@ class ProblemsTest {
             "pipeline: |\n  my\n  shop",
             "1  pipeline  was 'my\\n"
                 + "shop\\n"
-                + "' but must be 1 to 60 letters, digits, dots, underscores and hyphens"),
+                + "' but must be 1 to 60 letters, digits, dots, underscores and hyphens, the first"
+                + " a letter or a digit"),
         spoiled(
             "long value",
             "pipeline: shop",
@@ -476,7 +483,8 @@ class ProblemsTest {
                 + " xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
             "1  pipeline  was"
                 + " 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
-                + " but must be 1 to 60 letters, digits, dots, underscores and hyphens"));
+                + " but must be 1 to 60 letters, digits, dots, underscores and hyphens, the first a"
+                + " letter or a digit"));
   }
 
   private static Arguments spoiled(String name, String changed, String to, String... problems) {
