@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
 /** Reads the whole file: its sections, then what must hold between them. */
 final class PipelineReader {
   // Also a directory's and a topic's name, hence no dot in front.
-  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,59}");
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}");
   // As in keys.
   private static final int LONGEST_OPERATION = 512;
   private static final int DEFAULT_STOP_AFTER = 10_000;
@@ -90,8 +90,7 @@ final class PipelineReader {
   private static String name(String text) throws Refusal {
     if (!NAME.matcher(text).matches()) {
       throw new Refusal(
-          "must be 1 to 60 letters, digits, dots, underscores and hyphens, the first a letter or a"
-              + " digit");
+          "must be 1 to 60 letters, digits, dots, underscores and hyphens, the first not a dot");
     }
     return text;
   }

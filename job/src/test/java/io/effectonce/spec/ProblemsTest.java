@@ -60,13 +60,13 @@ class ProblemsTest {
             "pipeline: shop",
             "pipeline: my shop",
             "1  pipeline  was 'my shop' but must be 1 to 60 letters, digits, dots, underscores and"
-                + " hyphens, the first a letter or a digit"),
+                + " hyphens, the first not a dot"),
         spoiled(
             "name that is a directory",
             "pipeline: shop",
             "pipeline: ..",
             "1  pipeline  was '..' but must be 1 to 60 letters, digits, dots, underscores and"
-                + " hyphens, the first a letter or a digit"),
+                + " hyphens, the first not a dot"),
         spoiled(
             "no name",
             "pipeline: shop",
@@ -100,7 +100,7 @@ class ProblemsTest {
             "[orders]",
             "[orders, 'or ders']",
             "4  source.topics[1]  was 'or ders' but must be a topic's name: 1 to 249 letters,"
-                + " digits, dots, underscores and hyphens, the first a letter or a digit"),
+                + " digits, dots, underscores and hyphens"),
         spoiled(
             "topic twice",
             "[orders]",
@@ -475,7 +475,7 @@ class ProblemsTest {
             "1  pipeline  was 'my\\n"
                 + "shop\\n"
                 + "' but must be 1 to 60 letters, digits, dots, underscores and hyphens, the first"
-                + " a letter or a digit"),
+                + " not a dot"),
         spoiled(
             "long value",
             "pipeline: shop",
@@ -483,8 +483,8 @@ class ProblemsTest {
                 + " xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
             "1  pipeline  was"
                 + " 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
-                + " but must be 1 to 60 letters, digits, dots, underscores and hyphens, the first a"
-                + " letter or a digit"));
+                + " but must be 1 to 60 letters, digits, dots, underscores and hyphens, the first"
+                + " not a dot"));
   }
 
   private static Arguments spoiled(String name, String changed, String to, String... problems) {
