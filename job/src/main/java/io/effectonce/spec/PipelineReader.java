@@ -33,11 +33,17 @@ final class PipelineReader {
             "pipeline",
             "name the pipeline; ledger and transactions go by it",
             scalar(PipelineReader::name));
+    Read<DeadLetters> deadLetters =
+        section.optional(
+            "dead-letters", DeadLetters.DEFAULTS, section(PipelineReader::deadLetters));
+    Read<String> replayTopic =
+        Read.build(
+            () -> deadLetters.value().replayTopic().orElseGet(() -> name.value() + ".replay"));
     Read<SourceSpec> source =
         section.required(
             "source",
             "say where the records come from",
-            section(keys -> SourceReader.source(keys, name)));
+            section(keys -> SourceReader.source(keys, name, replayTopic)));
     Read<EventSpec> event =
         section.required("event", "say how a record is an event", section(EventReader::event));
     Read<DedupSpec> dedup =
@@ -55,11 +61,6 @@ final class PipelineReader {
             scalar(Scalars.choice(UnmatchedOperations.class)));
     Read<SinkSpec> sink =
         section.required("sink", "say where the effects go", section(SinkReader::sink));
-    Read<DeadLettersSpec> deadLetters =
-        section.optional(
-            "dead-letters",
-            new DeadLettersSpec(DEFAULT_STOP_AFTER),
-            section(PipelineReader::deadLetters));
     Read<DuplicatesSpec> duplicates =
         section.optional(
             "duplicates", new DuplicatesSpec(null), section(PipelineReader::duplicates));
@@ -69,6 +70,7 @@ final class PipelineReader {
     Rules rules = new Rules(root);
     rules.windowsAreOfOperations();
     rules.incrementsHaveALedger();
+    source.ifRead(rules::replayTopicIsApart);
     event.ifRead(rules::constantOperationExists);
     dedup.ifRead(read -> sink.ifRead(target -> rules.ledgerOutlivesWindows(read, target)));
 
@@ -82,7 +84,7 @@ final class PipelineReader {
                 operations.value(),
                 unmatched.value(),
                 sink.value(),
-                deadLetters.value(),
+                deadLetters.value().spec(),
                 duplicates.value(),
                 flink.value()));
   }
@@ -105,13 +107,24 @@ final class PipelineReader {
         .then(effects -> Read.of(new OperationSpec(name, effects)));
   }
 
-  private static Read<DeadLettersSpec> deadLetters(Section section) {
+  /** What the section says, of which the source takes the replay topic. */
+  private record DeadLetters(DeadLettersSpec spec, Optional<String> replayTopic) {
+    static final DeadLetters DEFAULTS =
+        new DeadLetters(new DeadLettersSpec(DEFAULT_STOP_AFTER), Optional.empty());
+  }
+
+  private static Read<DeadLetters> deadLetters(Section section) {
     Read<Integer> stopAfter =
         section.optional(
             "stop-after", DEFAULT_STOP_AFTER, scalar(Scalars.wholeNumber(1, Integer.MAX_VALUE)));
-    return section
-        .optional("topic", PipelineReader::onlyNull)
-        .then(none -> stopAfter.then(number -> Read.of(new DeadLettersSpec(number))));
+    Read<Optional<String>> replayTopic =
+        section.optional("replay-topic", scalar(SourceReader::topic));
+    Read<Optional<String>> topic = section.optional("topic", PipelineReader::onlyNull);
+    return topic.then(
+        none ->
+            Read.build(
+                () ->
+                    new DeadLetters(new DeadLettersSpec(stopAfter.value()), replayTopic.value())));
   }
 
   private static Read<String> onlyNull(Place place) {

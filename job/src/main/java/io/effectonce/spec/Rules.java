@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * What must hold between sections. Each rule looks at what it needs alone, so that it finds its
@@ -26,6 +27,26 @@ final class Rules {
         .map(Place::entries)
         .orElse(Map.of())
         .forEach(this::requireOperation);
+  }
+
+  /** What is replayed must not come back as an ordinary record, here or at other consumers. */
+  void replayTopicIsApart(SourceSpec source) {
+    String topic = source.replayTopic();
+    Pattern pattern = source.topicPattern();
+    if (!source.topics().contains(topic)
+        && (pattern == null || !pattern.matcher(topic).matches())) {
+      return;
+    }
+    String mustNot =
+        pattern == null
+            ? "must not be one of source.topics"
+            : "must not match source.topic-pattern";
+    root.find("dead-letters", "replay-topic")
+        .ifPresentOrElse(
+            place -> place.problem("was '" + topic + "' but " + mustNot),
+            () ->
+                root.problemBelow(
+                    "dead-letters.replay-topic", "is '" + topic + "' by default but " + mustNot));
   }
 
   /** Else no event would have an effect. */

@@ -37,7 +37,7 @@ final class SourceReader {
 
   private SourceReader() {}
 
-  static Read<SourceSpec> source(Section section, Read<String> pipeline) {
+  static Read<SourceSpec> source(Section section, Read<String> pipeline, Read<String> replayTopic) {
     Read<String> bootstrapServers =
         section.required(
             "bootstrap-servers", "give one or more as host:port", scalar(SourceReader::servers));
@@ -54,6 +54,7 @@ final class SourceReader {
                 bootstrapServers.value(),
                 topics.value().names(),
                 topics.value().pattern().orElse(null),
+                replayTopic.value(),
                 groupId.value().orElseGet(pipeline::value),
                 startup.value(),
                 format.value(),
@@ -92,7 +93,7 @@ final class SourceReader {
     return text;
   }
 
-  private static String topic(String text) throws Refusal {
+  static String topic(String text) throws Refusal {
     if (!TOPIC.matcher(text).matches()) {
       throw new Refusal(
           "must be a topic's name: 1 to 249 letters, digits, dots, underscores and hyphens");

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param bootstrapServers {@code bootstrap-servers}, as Kafka's clients take it
  * @param topics {@code topics}; empty exactly if there is a pattern
  * @param topicPattern {@code topic-pattern}; null exactly if there are topics
+ * @param replayTopic {@code dead-letters.replay-topic}: the pipeline's own topic of dead letters
+ *     that are to be replayed, {@code <pipeline>.replay} by default; read too if it is there
  * @param groupId {@code group-id}; the pipeline's name by default
  * @param startup {@code startup-mode}
  * @param format {@code format}
@@ -25,6 +27,7 @@ public record SourceSpec(
     String bootstrapServers,
     List<String> topics,
     @Nullable Pattern topicPattern,
+    String replayTopic,
     String groupId,
     Startup startup,
     Format format,
@@ -38,6 +41,9 @@ public record SourceSpec(
     }
     if (topics.isEmpty() == (topicPattern == null)) {
       throw new IllegalArgumentException("either topics or a pattern");
+    }
+    if (replayTopic.isEmpty()) {
+      throw new IllegalArgumentException("the replay topic has no name");
     }
   }
 
@@ -57,6 +63,7 @@ public record SourceSpec(
         bootstrapServers,
         topics,
         topicPattern == null ? "" : topicPattern.pattern(),
+        replayTopic,
         groupId,
         startup,
         format,

@@ -18,6 +18,7 @@ class ClientPropertiesTest {
                 "broker:9092",
                 List.of("orders"),
                 null,
+                "shop.replay",
                 "shop",
                 new SourceSpec.Startup.GroupOffsets(),
                 SourceSpec.Format.JSON,

@@ -99,6 +99,7 @@ class KafkaRecordsTest {
         TestKafka.broker().bootstrapServers(),
         topics,
         pattern,
+        topic + ".replay",
         "group-of-" + topic,
         startup,
         SourceSpec.Format.JSON,

@@ -68,6 +68,7 @@ final class Pipelines {
             "localhost:9092",
             List.of("orders"),
             null,
+            "shop.replay",
             "shop",
             new SourceSpec.Startup.GroupOffsets(),
             SourceSpec.Format.JSON,

@@ -98,7 +98,7 @@ class FullMappingTest {
         ledger: { keep: 60 d }
         batch: { max-rows: 500, max-delay: 1 s }
         retry-for: 10 min
-      dead-letters: { topic: null, stop-after: 100 }
+      dead-letters: { topic: null, replay-topic: points-again, stop-after: 100 }
       duplicates: { table: audit.duplicates }
       flink:
         parallelism.default: 4
@@ -136,6 +136,7 @@ class FullMappingTest {
                 "broker-1:9092, broker-2:9092",
                 List.of("payments", "refunds"),
                 null,
+                "points-again",
                 "points",
                 new Startup.At(Instant.parse("2026-01-31T12:00:00Z")),
                 Format.JSON,
@@ -212,6 +213,7 @@ class FullMappingTest {
                     "broker:9092",
                     List.of(),
                     Pattern.compile("stock-\\d+"),
+                    "stock.replay",
                     "stock",
                     new Startup.Earliest(),
                     Format.JSON,
@@ -249,6 +251,7 @@ class FullMappingTest {
     PipelineSpec spec = Example.load(Example.MINIMAL);
 
     assertThat(spec.source().groupId()).isEqualTo("shop");
+    assertThat(spec.source().replayTopic()).isEqualTo("shop.replay");
     assertThat(spec.source().startup()).isEqualTo(new Startup.GroupOffsets());
     assertThat(spec.source().format()).isEqualTo(Format.JSON);
     assertThat(spec.source().properties()).isEmpty();

@@ -426,6 +426,29 @@ class ProblemsTest {
             "15  dead-letters.topic  must be null: this release keeps dead letters in the table"
                 + " dead_letter only"),
         spoiled(
+            "replay topic's name",
+            "sink:\n",
+            "dead-letters: { replay-topic: once more }\nsink:\n",
+            "15  dead-letters.replay-topic  was 'once more' but must be a topic's name: 1 to 249"
+                + " letters, digits, dots, underscores and hyphens"),
+        spoiled(
+            "replay topic that is read",
+            "sink:\n",
+            "dead-letters: { replay-topic: orders }\nsink:\n",
+            "15  dead-letters.replay-topic  was 'orders' but must not be one of source.topics"),
+        spoiled(
+            "default replay topic that is read",
+            "[orders]",
+            "[orders, shop.replay]",
+            "1  dead-letters.replay-topic  is 'shop.replay' by default but must not be one of"
+                + " source.topics"),
+        spoiled(
+            "pattern that matches the replay topic",
+            "topics: [orders]",
+            "topic-pattern: shop\\..*",
+            "1  dead-letters.replay-topic  is 'shop.replay' by default but must not match"
+                + " source.topic-pattern"),
+        spoiled(
             "stop-after",
             "sink:\n",
             "dead-letters: { stop-after: 0 }\nsink:\n",
