@@ -16,6 +16,22 @@ public sealed interface Decoded permits Event, Reject {
   /** Who it is, null for a reject whose key couldn't be read. */
   @Nullable Identity identity();
 
+  /** The number of the dead letter that this is a replay of, null if it is no replay. */
+  @Nullable Long replayOf();
+
+  /**
+   * The same as a replay of a dead letter.
+   *
+   * @param deadLetter the dead letter's number
+   * @param record the record by which it is replayed, in the place of the original one
+   */
+  Decoded asReplay(long deadLetter, SourceRecord record);
+
+  /** This turned into a reject. */
+  default Reject reject(Reason reason, String message) {
+    return new Reject(identity(), reason, message, record(), part(), replayOf());
+  }
+
   /** Where it came from. */
   default Position position() {
     return record().position(part());

@@ -1,6 +1,7 @@
 package io.effectonce.event;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A business event that was read whole: its key and all values that its effects need.
@@ -11,6 +12,7 @@ import java.util.List;
  * @param verdict what the filter said of it
  * @param record the record it came from
  * @param part the part of the record, from 0
+ * @param replayOf the number of the dead letter that this is a replay of, null if it is no replay
  */
 public record Event(
     Identity identity,
@@ -18,18 +20,30 @@ public record Event(
     List<Value> values,
     Verdict verdict,
     SourceRecord record,
-    int part)
+    int part,
+    @Nullable Long replayOf)
     implements Decoded {
+
+  /** An event that is no replay. */
+  public Event(
+      Identity identity,
+      long occurredAt,
+      List<Value> values,
+      Verdict verdict,
+      SourceRecord record,
+      int part) {
+    this(identity, occurredAt, values, verdict, record, part, null);
+  }
+
+  @Override
+  public Event asReplay(long deadLetter, SourceRecord by) {
+    return new Event(identity, occurredAt, values, verdict, by, part, deadLetter);
+  }
 
   /** The same event with another verdict. */
   public Event judged(Verdict newVerdict) {
     return verdict == newVerdict
         ? this
-        : new Event(identity, occurredAt, values, newVerdict, record, part);
-  }
-
-  /** This event turned into a reject. */
-  public Reject reject(Reason reason, String message) {
-    return new Reject(identity, reason, message, record, part);
+        : new Event(identity, occurredAt, values, newVerdict, record, part, replayOf);
   }
 }

@@ -35,6 +35,8 @@ public enum Reason {
    * The event is older than the job remembers, so nobody can know whether it took effect before.
    */
   TOO_OLD(Stage.FILTER),
+  /** A replay names a dead letter that isn't there. */
+  UNKNOWN_DEAD_LETTER(Stage.REPLAY),
   /** The key took effect before with another payload. */
   CONFLICT(Stage.LEDGER),
   /** An insert's row exists with other values. */
@@ -52,6 +54,7 @@ public enum Reason {
     KEY,
     VALUES,
     FILTER,
+    REPLAY,
     LEDGER,
     EFFECT;
 

@@ -11,9 +11,16 @@ import org.jspecify.annotations.Nullable;
  * @param message one line for people: what, where and what to do; bounded by {@link #MAX_MESSAGE}
  * @param record the record it came from
  * @param part the part of the record, from 0
+ * @param replayOf the number of the dead letter that this is a replay of, and which stays one; null
+ *     if it is no replay
  */
 public record Reject(
-    @Nullable Identity identity, Reason reason, String message, SourceRecord record, int part)
+    @Nullable Identity identity,
+    Reason reason,
+    String message,
+    SourceRecord record,
+    int part,
+    @Nullable Long replayOf)
     implements Decoded {
 
   /** The longest message, in UTF-16 code units. */
@@ -27,5 +34,16 @@ public record Reject(
               : MAX_MESSAGE - 1;
       message = message.substring(0, end) + "…";
     }
+  }
+
+  /** A reject that is no replay. */
+  public Reject(
+      @Nullable Identity identity, Reason reason, String message, SourceRecord record, int part) {
+    this(identity, reason, message, record, part, null);
+  }
+
+  @Override
+  public Reject asReplay(long deadLetter, SourceRecord by) {
+    return new Reject(identity, reason, message, by, part, deadLetter);
   }
 }

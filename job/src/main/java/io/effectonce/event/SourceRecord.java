@@ -35,6 +35,21 @@ public record SourceRecord(
   @SuppressWarnings("ArrayRecordComponent") // As above.
   public record Header(String name, byte @Nullable [] value) {}
 
+  /** The same record as one of another topic. */
+  public SourceRecord of(String otherTopic) {
+    return new SourceRecord(otherTopic, partition, offset, timestamp, key, value, headers);
+  }
+
+  /** The bytes of the last header of this name, null if there is none or it has no bytes. */
+  public byte @Nullable [] header(String name) {
+    for (int i = headers.size() - 1; i >= 0; i--) {
+      if (headers.get(i).name().equals(name)) {
+        return headers.get(i).value();
+      }
+    }
+    return null;
+  }
+
   /**
    * The place of one part of this record: parts are numbered from 0 in the order of the exploded
    * array.

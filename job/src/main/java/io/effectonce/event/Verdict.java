@@ -8,5 +8,10 @@ public enum Verdict {
    * The filter has seen the key with another payload; the ledger decides between conflict and
    * correction.
    */
-  CONFLICT
+  CONFLICT,
+  /**
+   * A dead letter that is replayed, whatever the filter has seen; the sink decides by the dead
+   * letter's row.
+   */
+  REPLAY
 }

@@ -3,7 +3,6 @@ package io.effectonce.source;
 import com.fasterxml.jackson.core.JsonPointer;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.effectonce.event.Reason;
-import io.effectonce.event.SourceRecord;
 import io.effectonce.event.Value;
 import io.effectonce.spec.ValueSource;
 import java.math.BigDecimal;
@@ -11,7 +10,6 @@ import java.nio.charset.CharacterCodingException;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Iterator;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Takes one value out of a part; made once from a {@link ValueSource}. */
@@ -36,7 +34,7 @@ interface Extractor {
       return in -> text(in.record().key(), where, utf8);
     }
     if (source instanceof ValueSource.KafkaHeader header) {
-      return in -> text(last(in.record().headers(), header.name()), where, utf8);
+      return in -> text(in.record().header(header.name()), where, utf8);
     }
     if (source instanceof ValueSource.KafkaTopic) {
       return in -> new Value.Text(in.record().topic());
@@ -140,15 +138,6 @@ interface Extractor {
       return text;
     }
     throw new Unreadable(Reason.BAD_TEXT, text, where + " " + flaw + ": " + Excerpt.of(text));
-  }
-
-  private static byte @Nullable [] last(List<SourceRecord.Header> headers, String name) {
-    for (int i = headers.size() - 1; i >= 0; i--) {
-      if (headers.get(i).name().equals(name)) {
-        return headers.get(i).value();
-      }
-    }
-    return null;
   }
 
   private static Value constant(@Nullable Object value) {

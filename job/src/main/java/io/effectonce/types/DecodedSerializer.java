@@ -27,6 +27,10 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
   private static final int REJECT = 1;
   private static final int REJECT_WITHOUT_IDENTITY = 2;
 
+  private static final int FIRST = 0;
+  private static final int CONFLICT = 1;
+  private static final int REPLAY = 2;
+
   @Override
   public void serialize(Decoded decoded, DataOutputView out) throws IOException {
     if (decoded instanceof Event event) {
@@ -34,7 +38,7 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
       writeOrigin(event, out);
       IdentitySerializer.write(event.identity(), out);
       out.writeLong(event.occurredAt());
-      out.writeBoolean(event.verdict() == Verdict.CONFLICT);
+      out.writeByte(code(event.verdict()));
       Wire.writeUnsigned(out, event.values().size());
       for (Value value : event.values()) {
         ValueSerializer.write(value, out);
@@ -55,6 +59,28 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
   private static void writeOrigin(Decoded decoded, DataOutputView out) throws IOException {
     SourceRecordSerializer.INSTANCE.serialize(decoded.record(), out);
     Wire.writeUnsigned(out, decoded.part());
+    Long replayOf = decoded.replayOf();
+    out.writeBoolean(replayOf != null);
+    if (replayOf != null) {
+      out.writeLong(replayOf);
+    }
+  }
+
+  private static int code(Verdict verdict) {
+    return switch (verdict) {
+      case FIRST -> FIRST;
+      case CONFLICT -> CONFLICT;
+      case REPLAY -> REPLAY;
+    };
+  }
+
+  private static Verdict verdict(int code) throws IOException {
+    return switch (code) {
+      case FIRST -> Verdict.FIRST;
+      case CONFLICT -> Verdict.CONFLICT;
+      case REPLAY -> Verdict.REPLAY;
+      default -> throw new IOException("unknown verdict: " + code);
+    };
   }
 
   @Override
@@ -62,14 +88,16 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
     int kind = in.readByte();
     SourceRecord record = SourceRecordSerializer.INSTANCE.deserialize(in);
     int part = Wire.readUnsigned(in);
+    Long replayOf = in.readBoolean() ? in.readLong() : null;
     @Nullable Identity identity =
         kind == REJECT_WITHOUT_IDENTITY ? null : IdentitySerializer.read(in);
     if (kind == EVENT && identity != null) {
       long occurredAt = in.readLong();
-      Verdict verdict = in.readBoolean() ? Verdict.CONFLICT : Verdict.FIRST;
-      return new Event(identity, occurredAt, values(in), verdict, record, part);
+      Verdict verdict = verdict(in.readByte());
+      return new Event(identity, occurredAt, values(in), verdict, record, part, replayOf);
     }
-    return new Reject(identity, Reason.valueOf(Wire.readText(in)), Wire.readText(in), record, part);
+    Reason reason = Reason.valueOf(Wire.readText(in));
+    return new Reject(identity, reason, Wire.readText(in), record, part, replayOf);
   }
 
   private static List<Value> values(DataInputView in) throws IOException {

@@ -130,6 +130,16 @@ class SerializersTest {
     }
 
     @Test
+    void shouldBeRefusedBehindAnUnknownVerdict() throws IOException {
+      byte[] bytes = bytes(DecodedSerializer.INSTANCE, event());
+      bytes[bytes.length - 2] = 99;
+      DataInputDeserializer in = new DataInputDeserializer(bytes);
+      assertThatThrownBy(() -> DecodedSerializer.INSTANCE.deserialize(in))
+          .isInstanceOf(IOException.class)
+          .hasMessage("unknown verdict: 99");
+    }
+
+    @Test
     void shouldBeRefusedIfTheirKindIsUnknown() throws IOException {
       byte[] bytes = bytes(DecodedSerializer.INSTANCE, event(Value.ABSENT));
       bytes[bytes.length - 1] = 99;
@@ -185,6 +195,18 @@ class SerializersTest {
       assertRoundTrip(
           DecodedSerializer.INSTANCE, new Reject(IDENTITY, reason, message, record(), 1));
       assertRoundTrip(DecodedSerializer.INSTANCE, new Reject(null, reason, "", emptyRecord(), 0));
+    }
+
+    @Test
+    void shouldKeepWhatIsReplayed() throws IOException {
+      assertRoundTrip(
+          DecodedSerializer.INSTANCE,
+          event(Value.NULL).asReplay(1, record()).judged(Verdict.REPLAY));
+      assertRoundTrip(
+          DecodedSerializer.INSTANCE,
+          new Reject(IDENTITY, Reason.BAD_KEY, "", emptyRecord(), 1, Long.MAX_VALUE));
+      assertRoundTrip(
+          DecodedSerializer.INSTANCE, new Reject(null, Reason.EMPTY, "", emptyRecord(), 0, 0L));
     }
 
     @Test
