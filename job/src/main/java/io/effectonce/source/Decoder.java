@@ -34,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Each part becomes exactly one of an event, a reject, or skipped, whatever the bytes are:
  * nothing in a record makes {@link #decode} throw. The operation is judged before the rest of the
- * key, because an operation that the pipeline doesn't handle need not have its business ID.
+ * key, because an operation that the pipeline doesn't handle need not have its business ID. Of a
+ * record in the replay topic only the part is handed on that it names, as a {@link Replay}.
  *
  * <p>A reject whose key could be read has an identity, so that the same reject delivered again is
  * known as a duplicate. Its fingerprint covers what is wrong with it; the corrected event has
@@ -45,7 +46,10 @@ import org.jspecify.annotations.Nullable;
 public final class Decoder {
   private static final short NO_FIELDS = Digest.version(List.of());
 
+  private static final int ALL = -1;
+
   private final String pipeline;
+  private final String replayTopic;
   private final @Nullable JsonPointer explode;
   private final KeyText operation;
   private final List<KeyText> businessId;
@@ -66,6 +70,7 @@ public final class Decoder {
   Decoder(PipelineSpec spec, Clock clock) {
     Utf8 utf8 = new Utf8();
     pipeline = spec.name();
+    replayTopic = spec.source().replayTopic();
     explode = spec.event().explode() == null ? null : JsonPointer.compile(spec.event().explode());
     operation = new KeyText("operation", spec.event().operation(), utf8);
     businessId =
@@ -78,27 +83,62 @@ public final class Decoder {
     unmatched = spec.unmatchedOperations();
   }
 
-  /** Hands every part of the record on. Throws only what {@code out} throws. */
+  /**
+   * Hands every part of the record on, or the one that a replay names. Throws only what {@code out}
+   * throws.
+   */
   public void decode(SourceRecord record, Parts out) {
-    if (record.value() == null) {
-      out.decoded(
-          new Reject(null, Reason.TOMBSTONE, "the record has no value (a tombstone)", record, 0));
+    if (record.topic().equals(replayTopic)) {
+      replay(record, out);
+    } else {
+      decode(record, ALL, out);
+    }
+  }
+
+  private void replay(SourceRecord record, Parts out) {
+    Replay replay;
+    try {
+      replay = Replay.of(record, pipeline);
+    } catch (Unreadable e) {
+      out.decoded(new Reject(null, e.reason(), e.message(), record, 0));
       return;
     }
-    if (record.value().length == 0) {
-      out.decoded(new Reject(null, Reason.EMPTY, "the record's value has no bytes", record, 0));
-      return;
-    }
+    decode(
+        record.of(replay.topic()),
+        replay.part(),
+        new Parts() {
+          @Override
+          public void decoded(Decoded part) {
+            out.decoded(part.asReplay(replay.deadLetter(), record));
+          }
+
+          @Override
+          public void skipped(Skip why) {
+            out.skipped(why);
+          }
+        });
+  }
+
+  /**
+   * @param wanted the part to hand on, or {@link #ALL}
+   */
+  private void decode(SourceRecord record, int wanted, Parts out) {
     JsonNode root;
     List<JsonNode> parts;
     try {
       root = document(record.value());
       parts = explode == null ? List.of(root) : explode(root, explode);
+      if (wanted >= parts.size()) {
+        throw new Unreadable(
+            Reason.NOT_EXPLODABLE,
+            "",
+            "there is no part " + wanted + " in the record, which has " + parts.size());
+      }
     } catch (Unreadable e) {
-      out.decoded(new Reject(null, e.reason(), e.message(), record, 0));
+      out.decoded(new Reject(null, e.reason(), e.message(), record, Math.max(wanted, 0)));
       return;
     } catch (RuntimeException | StackOverflowError e) {
-      out.decoded(unexpected(e, record, 0));
+      out.decoded(unexpected(e, record, Math.max(wanted, 0)));
       return;
     }
     if (parts.isEmpty()) {
@@ -107,7 +147,11 @@ public final class Decoder {
     }
     Set<EventKey> seen = new HashSet<>();
     for (int part = 0; part < parts.size(); part++) {
+      // Those before the wanted one too: a key must not come twice in a record.
       Decoded decoded = decode(new Payload(record, root, parts.get(part)), part, seen);
+      if (wanted != ALL && wanted != part) {
+        continue;
+      }
       if (decoded == null) {
         out.skipped(Skip.UNMATCHED_OPERATION);
       } else {
@@ -116,7 +160,13 @@ public final class Decoder {
     }
   }
 
-  private JsonNode document(byte[] bytes) throws Unreadable {
+  private JsonNode document(byte @Nullable [] bytes) throws Unreadable {
+    if (bytes == null) {
+      throw new Unreadable(Reason.TOMBSTONE, "", "the record has no value (a tombstone)");
+    }
+    if (bytes.length == 0) {
+      throw new Unreadable(Reason.EMPTY, "", "the record's value has no bytes");
+    }
     JsonNode root = json.read(bytes);
     if (!root.isObject()) {
       throw new Unreadable(

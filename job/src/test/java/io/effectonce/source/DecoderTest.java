@@ -15,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.effectonce.event.Decoded;
 import io.effectonce.event.Event;
 import io.effectonce.event.EventKey;
+import io.effectonce.event.Position;
 import io.effectonce.event.Reason;
 import io.effectonce.event.Reject;
 import io.effectonce.event.SourceRecord;
@@ -30,6 +31,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -649,6 +651,130 @@ class DecoderTest {
 
       assertThat(Outcomes.of(new Decoder(ORDERS, clock), record).event().occurredAt())
           .isEqualTo(77);
+    }
+  }
+
+  @Nested
+  class Replays {
+    private static final PipelineSpec ITEMS =
+        pipeline(
+            exploded("/items"),
+            operation("ADD", required("/id"), required(new ValueSource.KafkaTopic())));
+
+    private static final String THREE =
+        "{\"items\":[{\"id\":\"a\",\"op\":\"ADD\"},{\"id\":\"a\",\"op\":\"ADD\"},{\"id\":\"c\",\"op\":\"ADD\"}]}";
+
+    private static SourceRecord replay(int part, String json) {
+      return record("shop.replay", json, new Replay("shop", 17, part, "orders").headers());
+    }
+
+    private static SourceRecord record(String topic, String json, List<Header> headers) {
+      return new SourceRecord(
+          topic, 0, 5, Pipelines.TIMESTAMP, null, json.getBytes(UTF_8), headers);
+    }
+
+    @Test
+    void areOfOnePartWithTheValuesOfTheOriginalAndThePositionOfTheReplay() {
+      SourceRecord record = replay(2, THREE);
+
+      Event event = Outcomes.of(ITEMS, record).event();
+
+      assertThat(event.replayOf()).isEqualTo(17);
+      assertThat(event.identity().businessId()).containsExactly("c");
+      assertThat(event.values()).containsExactly(new Value.Text("c"), new Value.Text("orders"));
+      assertThat(event.record()).isSameAs(record);
+      assertThat(event.position()).isEqualTo(new Position("shop.replay", 0, 5, 2));
+      Event original = (Event) Outcomes.of(ITEMS, Pipelines.record(THREE)).decoded.get(2);
+      assertThat(event.identity()).isEqualTo(original.identity());
+      assertThat(original.replayOf()).isNull();
+    }
+
+    @Test
+    void failForWhatEarlierPartsHold() {
+      Reject reject = Outcomes.of(ITEMS, replay(1, THREE)).reject();
+
+      assertThat(reject.reason()).isEqualTo(Reason.REPEATED_KEY);
+      assertThat(reject.replayOf()).isEqualTo(17);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+        delimiter = '|',
+        quoteCharacter = '~',
+        value = {
+          "{\"items\":[ | MALFORMED | isn't strict JSON",
+          "{\"items\":1} | NOT_EXPLODABLE | explode: /items must be an array but is a number",
+          "{\"items\":[{},{}]} | NOT_EXPLODABLE | there is no part 2 in the record, which has 2",
+          "{\"items\":[]} | NOT_EXPLODABLE | there is no part 2 in the record, which has 0",
+          "{\"items\":[1,2,3]} | NOT_EXPLODABLE | explode: element 2 must be an object",
+          "'' | EMPTY | the record's value has no bytes",
+        })
+    void areRejectsOfTheirPartIfTheRecordCantBeRead(String json, Reason reason, String message) {
+      Reject reject = Outcomes.of(ITEMS, replay(2, json.equals("''") ? "" : json)).reject();
+
+      assertThat(reject.reason()).isEqualTo(reason);
+      assertThat(reject.message()).contains(message);
+      assertThat(reject.part()).isEqualTo(2);
+      assertThat(reject.replayOf()).isEqualTo(17);
+    }
+
+    @Test
+    void areSkippedAsTheOriginalWouldBe() {
+      Outcomes outcomes = Outcomes.of(ITEMS, replay(0, "{\"items\":[{\"op\":\"NO\"},{}]}"));
+
+      assertThat(outcomes.decoded).isEmpty();
+      assertThat(outcomes.skipped).containsExactly(Skip.UNMATCHED_OPERATION);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+        delimiter = '|',
+        value = {
+          "pipeline | other | must be 'shop', the pipeline whose replay topic this is, but is"
+              + " 'other'",
+          "pipeline | | must be 'shop', the pipeline whose replay topic this is, but it is missing",
+          "dead-letter | -1 | must be the number of a dead letter, but is '-1'",
+          "dead-letter | 9999999999999999999 | must be the number of a dead letter, but is"
+              + " '9999999999999999999'",
+          "part | x | must be the number of a part, but is 'x'",
+          "part | | must be the number of a part, but it is missing",
+          "topic | a b | must be the name of the dead letter's topic, but is 'a b'",
+        })
+    void mustSayWhatTheyAre(String header, String value, String message) {
+      String name = "effectonce.replay." + header;
+      List<Header> headers = new ArrayList<>(new Replay("shop", 17, 0, "orders").headers());
+      headers.removeIf(each -> each.name().equals(name));
+      if (value != null) {
+        headers.add(new Header(name, value.getBytes(UTF_8)));
+      }
+
+      Reject reject = Outcomes.of(ITEMS, record("shop.replay", THREE, headers)).reject();
+
+      assertThat(reject.reason()).isEqualTo(Reason.MALFORMED);
+      assertThat(reject.message())
+          .isEqualTo("in the replay topic the header " + name + " " + message);
+      assertThat(reject.identity()).isNull();
+      assertThat(reject.replayOf()).isNull();
+    }
+
+    @Test
+    void goByTheLastHeaderOfAName() {
+      List<Header> headers = new ArrayList<>(new Replay("shop", 16, 1, "orders").headers());
+      headers.addAll(new Replay("shop", 17, 2, "orders").headers());
+
+      Event event = Outcomes.of(ITEMS, record("shop.replay", THREE, headers)).event();
+
+      assertThat(event.replayOf()).isEqualTo(17);
+      assertThat(event.part()).isEqualTo(2);
+    }
+
+    @Test
+    void areNoneInAnyOtherTopic() {
+      List<Header> headers = new Replay("shop", 17, 2, "orders").headers();
+
+      List<Decoded> decoded = Outcomes.of(ITEMS, record("orders", THREE, headers)).decoded;
+
+      assertThat(decoded).hasSize(3).allMatch(part -> part.replayOf() == null);
     }
   }
 

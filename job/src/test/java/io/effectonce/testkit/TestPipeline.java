@@ -4,6 +4,7 @@ import io.effectonce.event.Decoded;
 import io.effectonce.event.SourceRecord;
 import io.effectonce.source.Decoder;
 import io.effectonce.source.Parts;
+import io.effectonce.source.Replay;
 import io.effectonce.source.Skip;
 import io.effectonce.spec.InvalidPipelineException;
 import io.effectonce.spec.PipelineFile;
@@ -71,6 +72,29 @@ public final class TestPipeline {
       decoded.addAll(decode(record(nextOffset++, value)));
     }
     return decoded;
+  }
+
+  /**
+   * What a record with this value, at the next offset of the replay topic, replays: the dead letter
+   * of this number.
+   */
+  public Decoded replay(long deadLetter, String value) {
+    return replay(deadLetter, 0, value);
+  }
+
+  /** As {@link #replay(long, String)}, of a part of an exploded record. */
+  public Decoded replay(long deadLetter, int part, String value) {
+    SourceRecord original = record(nextOffset++, value);
+    return decode(
+            new SourceRecord(
+                spec.source().replayTopic(),
+                original.partition(),
+                original.offset(),
+                original.timestamp(),
+                original.key(),
+                original.value(),
+                new Replay(spec.name(), deadLetter, part, original.topic()).headers()))
+        .get(0);
   }
 
   /** The parts of a record. */
