@@ -39,6 +39,9 @@ import org.jspecify.annotations.Nullable;
  *       and handed to the audit
  *   <li><b>conflict</b>: the key was seen with another payload; passed on with that verdict, since
  *       only the ledger knows whether what was seen took effect
+ *   <li><b>replay</b>: a dead letter that is replayed; passed on with that verdict whatever was
+ *       seen and however old it is, since it is the sink that knows whether the dead letter is
+ *       still open
  *   <li><b>too old</b>: the key is new here, but the event is older than anybody remembers; a
  *       reject, or passed on
  *   <li><b>first</b>: passed on
@@ -99,6 +102,10 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
     Sighting seen = memory.recall(operation);
     if (seen == null) {
       memory.remember(operation, Sighting.at(now, identity.fingerprint()));
+    }
+    if (decoded.replayOf() != null) {
+      out.collect(decoded instanceof Event event ? event.judged(Verdict.REPLAY) : decoded);
+    } else if (seen == null) {
       out.collect(decoded instanceof Event event ? judgeAge(event, now) : decoded);
     } else if (identity.fingerprint().contradicts(seen.fingerprint())) {
       out.collect(decoded instanceof Event event ? event.judged(Verdict.CONFLICT) : decoded);

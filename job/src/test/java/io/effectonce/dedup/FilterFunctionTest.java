@@ -54,6 +54,18 @@ class FilterFunctionTest {
         Map.of());
   }
 
+  /** The same event, of 1970. */
+  private static Event old(Event event) {
+    return new Event(
+        event.identity(),
+        0,
+        event.values(),
+        event.verdict(),
+        event.record(),
+        event.part(),
+        event.replayOf());
+  }
+
   @Nested
   class Verdicts {
     @Test
@@ -94,6 +106,45 @@ class FilterFunctionTest {
         assertThat(filter.take(PAY_OTHER_AMOUNT)).containsExactly("CONFLICT");
         assertThat(filter.take(PAY)).isEmpty();
         assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 1L));
+      }
+    }
+
+    @Test
+    void shouldPassAReplayWhateverItHasSeenAndHoweverOldItIs() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }", "off", "null");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.after(DAY).take(PAY);
+        Event same = (Event) pipeline.replay(1, PAY);
+        Event other = (Event) pipeline.replay(2, PAY_OTHER_AMOUNT);
+        Event old = FilterFunctionTest.old((Event) pipeline.replay(3, REFUND));
+        assertThat(filter.passed(List.of(same, other, old)))
+            .containsExactly(
+                same.judged(Verdict.REPLAY),
+                other.judged(Verdict.REPLAY),
+                old.judged(Verdict.REPLAY));
+        assertThat(filter.duplicates()).isEmpty();
+      }
+    }
+
+    @Test
+    void shouldRememberAReplayThatItHadNotSeenAndOtherwiseTheFirst() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.passed(List.of(pipeline.replay(1, PAY), pipeline.replay(2, PAY_OTHER_AMOUNT)));
+        assertThat(filter.entries()).isEqualTo(1);
+        assertThat(filter.take(PAY, PAY_OTHER_AMOUNT)).containsExactly("CONFLICT");
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 1L));
+      }
+    }
+
+    @Test
+    void shouldPassARejectedReplayToItsDeadLetter() throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 h }");
+      String withoutAmount = "{'id':1,'op':'PAY'}";
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        assertThat(filter.take(withoutAmount)).containsExactly("MISSING_VALUE");
+        Decoded replay = pipeline.replay(1, withoutAmount);
+        assertThat(filter.passed(List.of(replay))).containsExactly(replay);
       }
     }
 
