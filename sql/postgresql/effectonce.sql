@@ -38,8 +38,8 @@ CREATE TABLE IF NOT EXISTS dead_letter (
   record_headers   json        NOT NULL,             -- [["name", "Base64" or null], ...]
   record_timestamp timestamptz,
   created_at       timestamptz NOT NULL DEFAULT now(),
-  replays          integer     NOT NULL DEFAULT 0,
-  closed_at        timestamptz,                      -- set when an event of this key took effect after all
+  replays          integer     NOT NULL DEFAULT 0,   -- attempts while it was open; after a failure of the job one may count twice
+  closed_at        timestamptz,                      -- set when a replay or a correction took effect
   UNIQUE (pipeline, source_topic, source_partition, source_offset, source_part, content_hash)
 );
 

@@ -80,6 +80,21 @@ public interface Dialect {
       throws SQLException;
 
   /**
+   * Looks a dead letter up and locks it until the transaction ends, so that of two replays of it
+   * one waits for the other.
+   *
+   * @return null if this pipeline has none of this number and part
+   */
+  @Nullable DeadLetter lockDeadLetter(Connection connection, String pipeline, long id, int part)
+      throws SQLException;
+
+  /** Closes a dead letter since a replay of it has taken effect. */
+  void closeReplayed(Connection connection, long id) throws SQLException;
+
+  /** Notes in the dead letter's row why a replay of it failed. */
+  void storeFailedReplay(Connection connection, long id, Reject reject) throws SQLException;
+
+  /**
    * An idempotent insert into the audit table of duplicates, its parameters in the order of that
    * table's columns.
    */
@@ -104,6 +119,21 @@ public interface Dialect {
    * @param position where that event came from
    */
   record Entry(long fingerprint, Position position) {}
+
+  /**
+   * A dead letter.
+   *
+   * @param status whether its event has taken effect after all
+   * @param stage where it failed last, as {@link io.effectonce.event.Reason.Stage#code()} gives it
+   * @param reason why, as {@link io.effectonce.event.Reason#code()} gives it
+   */
+  record DeadLetter(Status status, String stage, String reason) {
+    /** Whether a dead letter is done with. */
+    public enum Status {
+      OPEN,
+      CLOSED
+    }
+  }
 
   /**
    * Rows of one shape, sorted by {@link Row#group}.

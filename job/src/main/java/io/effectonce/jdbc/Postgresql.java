@@ -448,6 +448,51 @@ final class Postgresql implements Dialect {
   }
 
   @Override
+  public @Nullable DeadLetter lockDeadLetter(
+      Connection connection, String pipeline, long id, int part) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            "SELECT closed_at IS NULL, stage, reason FROM dead_letter"
+                + " WHERE id = ? AND pipeline = ? AND source_part = ? FOR UPDATE")) {
+      query.setLong(1, id);
+      query.setString(2, pipeline);
+      query.setInt(3, part);
+      try (ResultSet rows = query.executeQuery()) {
+        return rows.next()
+            ? new DeadLetter(
+                rows.getBoolean(1) ? DeadLetter.Status.OPEN : DeadLetter.Status.CLOSED,
+                rows.getString(2),
+                rows.getString(3))
+            : null;
+      }
+    }
+  }
+
+  @Override
+  public void closeReplayed(Connection connection, long id) throws SQLException {
+    try (PreparedStatement update =
+        connection.prepareStatement(
+            "UPDATE dead_letter SET replays = replays + 1, closed_at = now() WHERE id = ?")) {
+      update.setLong(1, id);
+      update.executeUpdate();
+    }
+  }
+
+  @Override
+  public void storeFailedReplay(Connection connection, long id, Reject reject) throws SQLException {
+    try (PreparedStatement update =
+        connection.prepareStatement(
+            "UPDATE dead_letter SET replays = replays + 1, stage = ?, reason = ?, message = ?"
+                + " WHERE id = ?")) {
+      update.setString(1, reject.reason().stage().code());
+      update.setString(2, reject.reason().code());
+      update.setString(3, reject.message());
+      update.setLong(4, id);
+      update.executeUpdate();
+    }
+  }
+
+  @Override
   public String duplicatesInsert(String table) {
     return "INSERT INTO "
         + quoteTable(table)

@@ -39,6 +39,8 @@ final class Effects {
   private final Dialect dialect;
   private final String pipeline;
   private final boolean ledger;
+  private final boolean explodes;
+  private final List<OperationSpec> operations;
   private final Map<String, OperationPlan> plans = new HashMap<>();
 
   /** What to do when the database refuses data. */
@@ -63,9 +65,15 @@ final class Effects {
     this.dialect = dialect;
     this.pipeline = spec.name();
     this.ledger = spec.sink().ledgerKeep() != null;
+    this.explodes = spec.event().explode() != null;
+    this.operations = List.copyOf(spec.operations().values());
     dialect.checkBookkeeping(connection);
+    readTables(connection);
+  }
+
+  private void readTables(Connection connection) throws SQLException, UnrecoverableSinkException {
     Map<String, Table> tables = new HashMap<>();
-    for (OperationSpec operation : spec.operations().values()) {
+    for (OperationSpec operation : operations) {
       for (EffectSpec effect : operation.effects()) {
         if (!tables.containsKey(effect.table())) {
           tables.put(effect.table(), dialect.table(connection, effect.table()));
@@ -73,7 +81,7 @@ final class Effects {
       }
     }
     Map<Write, Write> shapes = new HashMap<>();
-    for (OperationSpec operation : spec.operations().values()) {
+    for (OperationSpec operation : operations) {
       plans.put(
           operation.name(),
           new OperationPlan(
@@ -85,15 +93,16 @@ final class Effects {
 
   /**
    * Applies as many of the first elements as one statement can in the connection's transaction: all
-   * of them, unless a key comes twice with different payloads or a row is to be written in two
-   * ways. Committing before the next ones are applied keeps locks in one order, and so writers from
-   * deadlocks.
+   * of them, unless a key comes twice with different payloads, a row is to be written in two ways,
+   * or a dead letter is replayed, which is done alone. Committing before the next ones are applied
+   * keeps locks in one order, and so writers from deadlocks.
    *
    * @param batch at least one element
    * @return what became of the first elements, of at least one, in the batch's order
+   * @throws UnrecoverableSinkException if the effects don't match the tables any more
    */
   List<Result> applyFirst(Connection connection, List<Decoded> batch, Refusal refusal)
-      throws SQLException {
+      throws SQLException, UnrecoverableSinkException {
     return new Application(connection, refusal).run(batch);
   }
 
@@ -117,10 +126,17 @@ final class Effects {
       this.refusal = refusal;
     }
 
-    List<Result> run(List<Decoded> batch) throws SQLException {
+    List<Result> run(List<Decoded> batch) throws SQLException, UnrecoverableSinkException {
+      Long deadLetter = batch.get(0).replayOf();
+      if (deadLetter != null) {
+        return List.of(replay(batch.get(0), deadLetter));
+      }
       Chunk chunk = new Chunk();
       List<@Nullable Result> results = new ArrayList<>(batch.size());
       for (Decoded element : batch) {
+        if (element.replayOf() != null) {
+          break;
+        }
         if (element instanceof Reject reject) {
           results.add(Result.deadLetter(reject));
         } else if (!take((Event) element, chunk, results)) {
@@ -136,6 +152,100 @@ final class Effects {
         dialect.closeDeadLetters(connection, pipeline, corrected);
       }
       return all;
+    }
+
+    /**
+     * What the replay makes of its dead letter's row and the event's effects are one: both are
+     * committed, or neither is.
+     */
+    private Result replay(Decoded element, long id)
+        throws SQLException, UnrecoverableSinkException {
+      Dialect.DeadLetter letter = dialect.lockDeadLetter(connection, pipeline, id, element.part());
+      if (letter == null) {
+        Reject reject =
+            new Reject(
+                element.identity(),
+                Reason.UNKNOWN_DEAD_LETTER,
+                "pipeline %s has no dead letter %d of part %d"
+                    .formatted(pipeline, id, element.part()),
+                element.record(),
+                element.part());
+        dialect.storeDeadLetters(connection, pipeline, List.of(reject));
+        return Result.deadLetter(reject);
+      }
+      if (letter.status() == Dialect.DeadLetter.Status.CLOSED) {
+        return Result.of(element, closedBy(element) ? Outcome.APPLIED : Outcome.DUPLICATE);
+      }
+      Result result = replay(element, letter);
+      if (result.reject() == null) {
+        dialect.closeReplayed(connection, id);
+      } else {
+        dialect.storeFailedReplay(connection, id, result.reject());
+      }
+      return result;
+    }
+
+    /** Whether it was this very record whose transaction closed the row, and the reply was lost. */
+    private boolean closedBy(Decoded element) throws SQLException {
+      if (!ledger || !(element instanceof Event event)) {
+        return false;
+      }
+      EventKey key = event.identity().key();
+      Dialect.Entry entry = dialect.entries(connection, List.of(key)).get(key);
+      return entry != null && entry.position().equals(event.position());
+    }
+
+    private Result replay(Decoded element, Dialect.DeadLetter letter)
+        throws SQLException, UnrecoverableSinkException {
+      if (!ledger && letter.reason().equals(Reason.CONFLICT.code())) {
+        return Result.deadLetter(
+            element.reject(
+                Reason.CONFLICT,
+                "a conflict can be replayed only with a ledger, which knows what took effect"));
+      }
+      if (standsForOtherParts(element, letter)) {
+        return Result.deadLetter(
+            element.reject(
+                Reason.NOT_EXPLODABLE,
+                "this dead letter is a whole record and a replay would apply one part of it; read"
+                    + " the record from its topic again"));
+      }
+      if (element instanceof Reject reject) {
+        return Result.deadLetter(reject);
+      }
+      Event event = (Event) element;
+      try {
+        return applyAlone(event, touchesNow(event));
+      } catch (OperationPlan.UnfitEventException e) {
+        return Result.deadLetter(e.reject());
+      }
+    }
+
+    /**
+     * The rows of a replayed event. If a value doesn't fit, the tables are read anew: that a column
+     * was changed is a reason to replay.
+     */
+    private List<Touch> touchesNow(Event event)
+        throws OperationPlan.UnfitEventException, SQLException, UnrecoverableSinkException {
+      try {
+        return plan(event).touches(event);
+      } catch (OperationPlan.UnfitEventException e) {
+        readTables(connection);
+        return plan(event).touches(event);
+      }
+    }
+
+    /**
+     * Whether the dead letter is a record that couldn't be exploded and now can: closing it for one
+     * part would lose the others.
+     */
+    private boolean standsForOtherParts(Decoded element, Dialect.DeadLetter letter) {
+      boolean unread =
+          element instanceof Reject reject && reject.reason().stage() == Reason.Stage.DECODE;
+      return explodes
+          && !unread
+          && element.part() == 0
+          && letter.stage().equals(Reason.Stage.DECODE.code());
     }
 
     /**
@@ -215,8 +325,8 @@ final class Effects {
     }
 
     /**
-     * An event whose effects reach one row in several ways: each gets a statement of its own, in
-     * the file's order.
+     * A replay, or an event whose effects reach one row in several ways: each effect gets a
+     * statement of its own, in the file's order.
      */
     private Result applyAlone(Event event, List<Touch> touches) throws SQLException {
       try {

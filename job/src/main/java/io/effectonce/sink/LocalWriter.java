@@ -17,7 +17,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.ScheduledFuture;
 import org.apache.flink.api.common.operators.ProcessingTimeService;
 import org.apache.flink.api.connector.sink2.StatefulSinkWriter;
@@ -153,10 +152,16 @@ final class LocalWriter implements StatefulSinkWriter<Decoded, Counts> {
     return results;
   }
 
-  /** Rather than move a whole topic aside, as after a change of schema, the job stops. */
+  /**
+   * Rather than move a whole topic aside, as after a change of schema, the job stops. Replays that
+   * fail are no sign of that: they were dead letters before.
+   */
   private int deadLettersInARow(List<Result> results) throws UnrecoverableSinkException {
     int inARow = deadLettersInARow;
     for (Result result : results) {
+      if (result.element().replayOf() != null) {
+        continue;
+      }
       Reject reject = result.reject();
       inARow = reject == null ? 0 : inARow + 1;
       if (reject != null && inARow >= spec.deadLetters().stopAfter()) {
@@ -178,8 +183,10 @@ final class LocalWriter implements StatefulSinkWriter<Decoded, Counts> {
   private void count(Result result) {
     Reject reject = result.reject();
     if (reject == null) {
-      Identity identity = Objects.requireNonNull(result.element().identity());
-      tally.counter(result.outcome().counter(), "operation", identity.operation()).inc();
+      Identity identity = result.element().identity();
+      // A replay without a key, of a dead letter that is closed.
+      String operation = identity == null ? "unknown" : identity.operation();
+      tally.counter(result.outcome().counter(), "operation", operation).inc();
       return;
     }
     tally.counter(result.outcome().counter(), "reason", reject.reason().code()).inc();

@@ -210,6 +210,37 @@ class PostgresqlBookkeepingTest {
   }
 
   @Test
+  void shouldFindADeadLetterByPipelineNumberAndPart() throws SQLException {
+    store(reject("a", 1, "v"));
+    long id = database.number("SELECT id FROM dead_letter");
+
+    assertThat(DIALECT.lockDeadLetter(connection, "test", id, 0))
+        .isEqualTo(new Dialect.DeadLetter(Dialect.DeadLetter.Status.OPEN, "effect", "refused"));
+    assertThat(DIALECT.lockDeadLetter(connection, "test", id, 1)).isNull();
+    assertThat(DIALECT.lockDeadLetter(connection, "test", id + 1, 0)).isNull();
+    assertThat(DIALECT.lockDeadLetter(connection, "other", id, 0)).isNull();
+  }
+
+  @Test
+  void shouldKeepWhatBecameOfReplaysInTheDeadLettersRow() throws SQLException {
+    store(reject("a", 1, "v"), reject("b", 2, "v"));
+    long id = database.number("SELECT min(id) FROM dead_letter");
+
+    DIALECT.storeFailedReplay(
+        connection, id, new Reject(null, Reason.BAD_KEY, "still", record(9, "v"), 0, id));
+    DIALECT.closeReplayed(connection, id);
+
+    assertThat(DIALECT.lockDeadLetter(connection, "test", id, 0))
+        .isEqualTo(new Dialect.DeadLetter(Dialect.DeadLetter.Status.CLOSED, "key", "bad-key"));
+    connection.commit();
+    assertThat(
+            database.rows(
+                "SELECT source_offset, replays, reason, message, closed_at IS NULL FROM dead_letter"
+                    + " ORDER BY id"))
+        .containsExactly("1 | 2 | bad-key | still | f", "2 | 0 | refused | why | t");
+  }
+
+  @Test
   void shouldCloseTheOpenDeadLettersOfAKeyInItsPipeline() throws SQLException {
     store(reject("a", 1, "v"), reject("a", 2, "w"), reject("b", 3, "v"));
     DIALECT.storeDeadLetters(connection, "other", List.of(reject("a", 1, "v")));

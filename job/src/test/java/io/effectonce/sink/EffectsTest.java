@@ -477,6 +477,218 @@ class EffectsTest {
   }
 
   @Nested
+  class Replays {
+    private static final String LONG = "{'id':1,'op':'ADD','user':'much too long','points':5}";
+    private static final String OPERATIONS =
+        """
+        operations:
+          ADD: [ { upsert: points, key: { user_id: /user }, set: { points: /points } } ]
+        """;
+
+    private final TestPipeline ledger =
+        TestPipeline.of(
+            database.execute("CREATE TABLE points (user_id varchar(4) PRIMARY KEY, points int)"),
+            OPERATIONS,
+            LOCAL);
+    private final TestPipeline noLedger =
+        TestPipeline.of(database, OPERATIONS, LOCAL + "\nledger: off");
+
+    private List<String> replay(TestPipeline pipeline, long deadLetter, String value) {
+      return apply(pipeline, Effects.Refusal.FAIL, List.of(pipeline.replay(deadLetter, value)));
+    }
+
+    private List<String> deadLetters() {
+      return database.rows(
+          "SELECT id, source_topic, replays, stage, reason, closed_at IS NOT NULL FROM dead_letter"
+              + " ORDER BY id");
+    }
+
+    private void widen() {
+      database.execute("ALTER TABLE points ALTER user_id TYPE varchar(40)");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldApplyADeadLetterAndCloseIt(Effects.Refusal refusal) {
+      apply(ledger, refusal, ledger.decode(LONG));
+      assertThat(deadLetters()).containsExactly("1 | events | 0 | effect | unfit-value | f");
+      widen();
+      List<Decoded> batch = new ArrayList<>();
+      batch.addAll(ledger.decode("{'id':2,'op':'ADD','user':'u','points':1}"));
+      batch.add(ledger.replay(1, LONG));
+      batch.addAll(ledger.decode("{'id':3,'op':'ADD','user':'v','points':1}"));
+
+      assertThat(apply(ledger, refusal, batch)).containsExactly("APPLIED", "APPLIED", "APPLIED");
+
+      assertThat(deadLetters()).containsExactly("1 | events | 1 | effect | unfit-value | t");
+      assertThat(database.rows("SELECT * FROM points ORDER BY 1"))
+          .containsExactly("much too long | 5", "u | 1", "v | 1");
+      assertThat(database.rows("SELECT source_topic FROM effect_ledger WHERE business_id = '1'"))
+          .containsExactly("test.replay");
+    }
+
+    @Test
+    void shouldTakeASecondReplayForADuplicateWithOrWithoutALedger() {
+      for (TestPipeline pipeline : List.of(ledger, noLedger)) {
+        database.execute("TRUNCATE dead_letter RESTART IDENTITY");
+        database.execute("TRUNCATE points; ALTER TABLE points ALTER user_id TYPE varchar(4)");
+        apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(LONG));
+        widen();
+        assertThat(replay(pipeline, 1, LONG)).containsExactly("APPLIED");
+        database.execute("UPDATE points SET points = 6");
+        assertThat(replay(pipeline, 1, LONG)).containsExactly("DUPLICATE");
+        assertThat(database.rows("SELECT points FROM points")).containsExactly("6");
+        assertThat(deadLetters()).containsExactly("1 | events | 1 | effect | unfit-value | t");
+        database.execute("TRUNCATE effect_ledger");
+      }
+    }
+
+    @Test
+    void shouldCountTheSameReplayAgainAsAppliedIfTheLedgerSaysSo() {
+      for (TestPipeline pipeline : List.of(noLedger, ledger)) {
+        database.execute("TRUNCATE dead_letter RESTART IDENTITY");
+        database.execute("TRUNCATE points; ALTER TABLE points ALTER user_id TYPE varchar(4)");
+        apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(LONG));
+        widen();
+        List<Decoded> replay = List.of(pipeline.replay(1, LONG));
+        assertThat(apply(pipeline, Effects.Refusal.FAIL, replay)).containsExactly("APPLIED");
+        assertThat(apply(pipeline, Effects.Refusal.FAIL, replay))
+            .containsExactly(pipeline == ledger ? "APPLIED" : "DUPLICATE");
+      }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void shouldKeepAFailedReplayInItsOwnRow(Effects.Refusal refusal) {
+      database.execute("ALTER TABLE points ADD CHECK (points < 100)");
+      apply(ledger, refusal, ledger.decode(LONG));
+      String many = "{'id':1,'op':'ADD','user':'u','points':100}";
+      List<Decoded> batch =
+          List.of(
+              ledger.replay(1, LONG),
+              ledger.replay(1, many),
+              ledger.replay(1, "{'id':1,'op':'ADD'}"),
+              ledger.replay(1, "nonsense"));
+
+      List<String> results = apply(ledger, refusal, batch.subList(0, 2));
+      assertThat(results.get(0)).startsWith("UNFIT_VALUE: /user for points.user_id: ");
+      assertThat(results.get(1)).startsWith("REFUSED: ERROR: new row for relation \"points\"");
+      assertThat(deadLetters()).containsExactly("1 | events | 2 | effect | refused | f");
+      assertThat(apply(ledger, refusal, batch.subList(2, 3)).get(0)).startsWith("MISSING_VALUE: ");
+      assertThat(deadLetters()).containsExactly("1 | events | 3 | values | missing-value | f");
+      assertThat(apply(ledger, refusal, batch.subList(3, 4)).get(0)).startsWith("MALFORMED: ");
+      assertThat(deadLetters()).containsExactly("1 | events | 4 | decode | malformed | f");
+      assertThat(database.rows("SELECT message FROM dead_letter").get(0))
+          .startsWith("the value isn't strict JSON");
+      assertThat(database.number("SELECT count(*) FROM effect_ledger")).isZero();
+    }
+
+    @Test
+    void shouldTakeAFailedReplayOfAClosedDeadLetterForADuplicate() {
+      apply(ledger, Effects.Refusal.FAIL, ledger.decode(LONG));
+      database.execute("UPDATE dead_letter SET closed_at = now()");
+      assertThat(replay(ledger, 1, LONG)).containsExactly("DUPLICATE");
+      assertThat(replay(ledger, 1, "nonsense")).containsExactly("DUPLICATE");
+      assertThat(deadLetters()).containsExactly("1 | events | 0 | effect | unfit-value | t");
+    }
+
+    @Test
+    void shouldMakeTheReplayOfAnUnknownDeadLetterADeadLetterOfItsOwn() {
+      String event = "{'id':1,'op':'ADD','user':'u','points':1}";
+      TestPipeline other = ledger.named("other");
+      apply(other, Effects.Refusal.FAIL, other.decode(LONG));
+
+      assertThat(replay(ledger, 1, event))
+          .containsExactly("UNKNOWN_DEAD_LETTER: pipeline test has no dead letter 1 of part 0");
+      assertThat(replay(ledger, 7, "nonsense"))
+          .containsExactly("UNKNOWN_DEAD_LETTER: pipeline test has no dead letter 7 of part 0");
+
+      assertThat(deadLetters())
+          .containsExactly(
+              "1 | events | 0 | effect | unfit-value | f",
+              "2 | test.replay | 0 | replay | unknown-dead-letter | f",
+              "3 | test.replay | 0 | replay | unknown-dead-letter | f");
+      assertThat(database.number("SELECT count(*) FROM points")).isZero();
+    }
+
+    @Test
+    void shouldLeaveAConflictToTheLedger() {
+      String first = "{'id':1,'op':'ADD','user':'u','points':1}";
+      String second = "{'id':1,'op':'ADD','user':'u','points':2}";
+      apply(ledger, Effects.Refusal.FAIL, ledger.decode(first, second));
+
+      assertThat(replay(ledger, 1, second).get(0))
+          .startsWith("CONFLICT: ADD of 1 took effect before, by events-0@0, with another payload");
+      assertThat(deadLetters()).containsExactly("1 | events | 1 | ledger | conflict | f");
+      database.execute("DELETE FROM effect_ledger");
+      assertThat(replay(ledger, 1, second)).containsExactly("APPLIED");
+      assertThat(deadLetters()).containsExactly("1 | events | 2 | ledger | conflict | t");
+      assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 2");
+    }
+
+    @Test
+    void shouldNotApplyAConflictWithoutALedger() {
+      String second = "{'id':1,'op':'ADD','user':'u','points':2}";
+      apply(noLedger, Effects.Refusal.FAIL, as(Verdict.CONFLICT, noLedger.decode(second)));
+      String expected =
+          "CONFLICT: a conflict can be replayed only with a ledger, which knows what took effect";
+
+      assertThat(replay(noLedger, 1, "{'id':1}")).containsExactly(expected);
+      assertThat(replay(noLedger, 1, second)).containsExactly(expected);
+
+      assertThat(deadLetters()).containsExactly("1 | events | 2 | ledger | conflict | f");
+      assertThat(database.number("SELECT count(*) FROM points")).isZero();
+    }
+
+    @Test
+    void shouldCloseADeadLetterWhoseEventTheLedgerKnows() {
+      apply(ledger, Effects.Refusal.FAIL, ledger.decode(LONG));
+      widen();
+      assertThat(apply(ledger, Effects.Refusal.FAIL, ledger.decode(LONG)))
+          .containsExactly("APPLIED");
+      assertThat(replay(ledger, 1, LONG)).containsExactly("DUPLICATE");
+      assertThat(deadLetters()).containsExactly("1 | events | 1 | effect | unfit-value | t");
+    }
+
+    @Test
+    void shouldNotCloseAWholeRecordForOneOfItsParts() {
+      TestPipeline wrong = ledger.with("event: \\{", "event: { explode: /item,");
+      TestPipeline right = ledger.with("event: \\{", "event: { explode: /items,");
+      String items =
+          "{'items':[{'id':1,'op':'ADD','user':'u','points':1},{'id':2,'op':'ADD','user':'v','points':1}]}";
+      apply(wrong, Effects.Refusal.FAIL, wrong.decode(items));
+      assertThat(deadLetters()).containsExactly("1 | events | 0 | decode | not-explodable | f");
+
+      assertThat(replay(right, 1, items))
+          .containsExactly(
+              "NOT_EXPLODABLE: this dead letter is a whole record and a replay would apply one part"
+                  + " of it; read the record from its topic again");
+      assertThat(replay(wrong, 1, items))
+          .containsExactly("NOT_EXPLODABLE: explode: /item must be an array but is missing");
+      assertThat(replay(ledger, 1, "{'id':1,'op':'ADD','user':'u','points':1}"))
+          .containsExactly("APPLIED");
+      assertThat(deadLetters()).containsExactly("1 | events | 3 | decode | not-explodable | t");
+    }
+
+    @Test
+    void shouldReplayOnePartOfARecord() {
+      TestPipeline pipeline = ledger.with("event: \\{", "event: { explode: /items,");
+      String items =
+          "{'items':[{'id':1,'op':'ADD','user':'u','points':1},{'id':2,'op':'ADD','user':'too"
+              + " long','points':1}]}";
+      apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(items));
+      widen();
+      assertThat(
+              apply(pipeline, Effects.Refusal.FAIL, List.of(pipeline.replay(1, 0, items))).get(0))
+          .isEqualTo("UNKNOWN_DEAD_LETTER: pipeline test has no dead letter 1 of part 0");
+      assertThat(apply(pipeline, Effects.Refusal.FAIL, List.of(pipeline.replay(1, 1, items))))
+          .containsExactly("APPLIED");
+      assertThat(database.rows("SELECT * FROM points ORDER BY 1"))
+          .containsExactly("too long | 1", "u | 1");
+    }
+  }
+
+  @Nested
   class Start {
     @Test
     void shouldNameAMissingTable() {
