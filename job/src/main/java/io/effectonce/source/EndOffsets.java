@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
-import org.apache.flink.connector.kafka.source.enumerator.subscriber.KafkaSubscriber;
 import org.apache.kafka.clients.admin.AdminClient;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -43,7 +42,7 @@ public final class EndOffsets implements Serializable {
   public static EndOffsets now(SourceSpec source) {
     try (AdminClient admin = AdminClient.create(ClientProperties.of(source))) {
       Set<TopicPartition> partitions = partitions(source, admin);
-      if (partitions.isEmpty()) {
+      if (partitions.stream().allMatch(each -> each.topic().equals(source.replayTopic()))) {
         throw new MissingTopicException(source);
       }
       Map<TopicPartition, OffsetSpec> latest = new HashMap<>();
@@ -81,14 +80,9 @@ public final class EndOffsets implements Serializable {
     return offsets.toString();
   }
 
-  /** By KafkaSource's own means, so that both mean the same partitions. */
   private static Set<TopicPartition> partitions(SourceSpec source, AdminClient admin) {
-    KafkaSubscriber subscriber =
-        source.topicPattern() == null
-            ? KafkaSubscriber.getTopicListSubscriber(source.topics())
-            : KafkaSubscriber.getTopicPatternSubscriber(source.topicPattern());
     try {
-      return subscriber.getSubscribedTopicPartitions(admin);
+      return new Subscription(source).getSubscribedTopicPartitions(admin);
     } catch (RuntimeException e) {
       if (Causes.isMissingTopic(e)) {
         throw new MissingTopicException(source, e);

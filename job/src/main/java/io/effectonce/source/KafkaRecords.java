@@ -24,14 +24,16 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of the topics, each committed one once per run of the job: KafkaSource with offsets
- * in checkpoints, under a thin layer that gives it the certainties which the pipeline needs.
+ * The records of the topics and of the replay topic, each committed one once per run of the job:
+ * KafkaSource with offsets in checkpoints, under a thin layer that gives it the certainties which
+ * the pipeline needs.
  *
  * <ul>
  *   <li>An offset that isn't in the log ends the job ({@link OffsetGoneException}), at the start,
  *       after a restore and while it runs. Nothing is ever skipped or read again because of a
  *       reset.
- *   <li>A missing topic ends the start ({@link MissingTopicException}).
+ *   <li>A missing topic ends the start ({@link MissingTopicException}), unless it is the replay
+ *       topic, which is found when it appears.
  *   <li>A run to the end ends: with open transactions, with nothing to read, and restored from any
  *       state.
  * </ul>
@@ -58,12 +60,8 @@ public final class KafkaRecords
         KafkaSource.<SourceRecord>builder()
             .setProperties(properties(source, ends))
             .setStartingOffsets(StartingOffsets.of(source.startup()))
-            .setDeserializer(new RecordSchema());
-    if (source.topicPattern() == null) {
-      builder.setTopics(source.topics());
-    } else {
-      builder.setTopicPattern(source.topicPattern());
-    }
+            .setDeserializer(new RecordSchema())
+            .setKafkaSubscriber(new Subscription(source));
     if (ends != null) {
       builder.setBounded(ends.initializer());
     }

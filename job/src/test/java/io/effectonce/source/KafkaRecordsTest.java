@@ -512,6 +512,41 @@ class KafkaRecordsTest {
     }
 
     @Test
+    void theReplayTopicIsReadUntilItsEndBesideTheOthers() throws Exception {
+      // Not the group, whose offsets the first run leaves at the end.
+      Startup earliest = new Startup.Earliest();
+      String replays = spec(GROUP).replayTopic();
+      TestKafka.broker().createTopic(replays, 1);
+      TestKafka.send(topic, 0, "a");
+      TestKafka.send(replays, 0, "again");
+
+      assertThat(new Run().untilEnd(spec(GROUP))).containsExactlyInAnyOrder("a", "again");
+      assertThat(new Run().untilEnd(spec(List.of(), Pattern.compile(topic), earliest)))
+          .containsExactlyInAnyOrder("a", "again");
+    }
+
+    @Test
+    void theReplayTopicAloneIsNotWhatAPatternWasToFind() {
+      TestKafka.broker().createTopic(topic + ".replay", 1);
+      SourceSpec spec = spec(List.of(), Pattern.compile("no-such-.*"), GROUP);
+
+      assertThatThrownBy(() -> EndOffsets.now(spec)).isInstanceOf(MissingTopicException.class);
+    }
+
+    @Test
+    void aReplayTopicThatAppearsLaterIsReadFromItsBeginning() throws Exception {
+      TestKafka.send(topic, 0, "a");
+      Run run = new Run();
+      run.unbounded(spec(new Startup.Earliest()));
+      run.awaitValues("a");
+
+      TestKafka.broker().createTopic(topic + ".replay", 1);
+      TestKafka.send(topic + ".replay", 0, "again");
+
+      run.awaitValues("a", "again");
+    }
+
+    @Test
     void aPartitionThatIsAddedLaterIsReadFromItsBeginning() throws Exception {
       TestKafka.send(topic, 0, "a");
       // Where the other partitions start doesn't matter.
