@@ -1,6 +1,7 @@
 package io.effectonce.testkit;
 
 import io.effectonce.embedded.EmbeddedKafka;
+import io.effectonce.event.SourceRecord;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
@@ -62,6 +63,21 @@ public final class TestKafka {
       for (var each : sent) {
         each.get();
       }
+    } catch (InterruptedException | ExecutionException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /**
+   * Appends a record with headers to partition 0, with single quotes standing for double ones, and
+   * waits until it is stored.
+   */
+  public static void send(String topic, String value, List<SourceRecord.Header> headers) {
+    byte[] bytes = value.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
+    ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(topic, 0, null, bytes);
+    headers.forEach(header -> record.headers().add(header.name(), header.value()));
+    try {
+      Broker.PRODUCER.send(record).get();
     } catch (InterruptedException | ExecutionException e) {
       throw new IllegalStateException(e);
     }

@@ -1,0 +1,137 @@
+package io.effectonce.pipeline;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.effectonce.source.Replay;
+import io.effectonce.testkit.TestCluster;
+import io.effectonce.testkit.TestDatabase;
+import io.effectonce.testkit.TestKafka;
+import io.effectonce.testkit.TestPipeline;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Dead letters that come back through the pipeline's replay topic, from topic to row. */
+class ReplayIT {
+  private static final String TOO_LONG = "{'id':'1','op':'PAY','user':'too long a name'}";
+  private static final String FITS = "{'id':'2','op':'PAY','user':'ann'}";
+
+  private static TestCluster cluster;
+
+  private final String topic = TestKafka.topic(1);
+  private final String replays = topic + ".again";
+  private final TestDatabase database =
+      TestDatabase.create()
+          .execute("CREATE TABLE payments (id text PRIMARY KEY, user_name varchar(5), topic text)");
+
+  @BeforeAll
+  static void startCluster() {
+    cluster = TestCluster.start();
+  }
+
+  @AfterAll
+  static void closeCluster() throws Exception {
+    cluster.close();
+  }
+
+  private TestPipeline pipeline(String ledger) {
+    return TestPipeline.parse(
+        """
+        pipeline: test
+        source:
+          bootstrap-servers: "%s"
+          topics: [%s]
+          group-id: "%s"
+          properties: { partition.discovery.interval.ms: 100 }
+        event: { business-id: /id, operation: /op, occurred-at: "kafka:timestamp" }
+        dedup: { window: 7 d }
+        operations:
+          PAY: [ { upsert: payments, key: { id: /id }, set: { user_name: /user, topic: "kafka:topic" } } ]
+        sink:
+        %s
+          commit: local
+          ledger: %s
+          batch: { max-rows: 50, max-delay: 20 ms }
+        dead-letters: { replay-topic: %s }
+        """
+            .formatted(
+                TestKafka.broker().bootstrapServers(),
+                topic,
+                topic,
+                database.sinkLines(),
+                ledger,
+                replays),
+        Map.of());
+  }
+
+  /** As an operator does it: the dead letter's own value, and headers that name it. */
+  private void replay(long deadLetter, String value) {
+    TestKafka.send(replays, value, new Replay("test", deadLetter, 0, topic).headers());
+  }
+
+  private void widen() {
+    database.execute("ALTER TABLE payments ALTER user_name TYPE varchar(50)");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"{ keep: 90 d }", "off"})
+  void shouldWriteAReplayedDeadLetterOnceWithOrWithoutALedger(String ledger) {
+    TestCluster.Job job = cluster.job(pipeline(ledger)).start();
+    TestKafka.send(topic, 0, TOO_LONG, FITS);
+    job.await("applied", 1);
+    job.await("deadLetters", 1);
+    assertThat(database.rows("SELECT reason, closed_at FROM dead_letter"))
+        .containsExactly("unfit-value | null");
+
+    widen();
+    // The filter has seen the event and drops it.
+    TestKafka.send(topic, 0, TOO_LONG);
+    job.await("duplicates", 1);
+    TestKafka.broker().createTopic(replays, 1);
+    long deadLetter = database.number("SELECT id FROM dead_letter");
+    replay(deadLetter, TOO_LONG);
+    replay(deadLetter, TOO_LONG);
+    job.await("duplicates", 2);
+    job.stopWithSavepoint();
+
+    assertThat(job.counts())
+        .containsEntry("read", 5L)
+        .containsEntry("applied", 2L)
+        .containsEntry("duplicates", 2L)
+        .containsEntry("deadLetters", 1L);
+    assertThat(database.rows("SELECT * FROM payments ORDER BY id"))
+        .containsExactly("1 | too long a name | " + topic, "2 | ann | " + topic);
+    assertThat(database.rows("SELECT replays, closed_at IS NOT NULL FROM dead_letter"))
+        .containsExactly("1 | t");
+  }
+
+  @Test
+  void shouldCountAReplayOnceThatIsReadAgainAfterACrash() {
+    TestKafka.broker().createTopic(replays, 1);
+    TestCluster.Job job =
+        cluster.job(pipeline("{ keep: 90 d }")).checkpointInterval(Duration.ofHours(1)).start();
+    TestKafka.send(topic, 0, TOO_LONG);
+    job.await("deadLetters", 1);
+    job.checkpoint();
+    widen();
+    replay(database.number("SELECT id FROM dead_letter"), TOO_LONG);
+    job.await("applied", 1);
+    cluster.replaceTaskManager();
+    replay(7, FITS);
+    job.await("deadLetters", 2);
+    job.stopWithSavepoint();
+
+    assertThat(job.counts())
+        .containsEntry("read", 3L)
+        .containsEntry("applied", 1L)
+        .containsEntry("deadLetters", 2L);
+    assertThat(database.rows("SELECT user_name FROM payments")).containsExactly("too long a name");
+    assertThat(
+            database.rows("SELECT reason, replays, closed_at IS NULL FROM dead_letter ORDER BY id"))
+        .containsExactly("unfit-value | 1 | f", "unknown-dead-letter | 0 | t");
+  }
+}
