@@ -1,11 +1,15 @@
 package io.effectonce.dedup;
 
+import static java.util.Objects.requireNonNull;
+
 import io.effectonce.event.Decoded;
 import io.effectonce.event.Duplicate;
 import io.effectonce.event.Event;
 import io.effectonce.event.EventKey;
+import io.effectonce.event.Fingerprint;
 import io.effectonce.event.Identity;
 import io.effectonce.event.Reason;
+import io.effectonce.event.Reject;
 import io.effectonce.event.Verdict;
 import io.effectonce.spec.DedupSpec;
 import io.effectonce.spec.Durations;
@@ -48,7 +52,8 @@ import org.jspecify.annotations.Nullable;
  * </ol>
  *
  * <p>A reject whose key could be read is remembered like an event, so that its identical redelivery
- * is a duplicate and its correction a conflict. A reject without a key passes.
+ * is a duplicate and its correction a conflict: be it that its values are corrected, its time, or
+ * {@code too-old}. A reject without a key passes.
  */
 public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded, Decoded>
     implements CheckpointedFunction {
@@ -97,41 +102,62 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
       out.collect(decoded);
       return;
     }
-    String operation = identity.operation();
     long now = context.timerService().currentProcessingTime();
-    Sighting seen = memory.recall(operation);
+    Decoded judged = judge(decoded, now);
+    Sighting seen = memory.recall(identity.operation());
     if (seen == null) {
-      memory.remember(operation, Sighting.at(now, identity.fingerprint()));
-    }
-    if (decoded.replayOf() != null) {
-      out.collect(decoded instanceof Event event ? event.judged(Verdict.REPLAY) : decoded);
-    } else if (seen == null) {
-      out.collect(decoded instanceof Event event ? judgeAge(event, now) : decoded);
-    } else if (identity.fingerprint().contradicts(seen.fingerprint())) {
-      out.collect(decoded instanceof Event event ? event.judged(Verdict.CONFLICT) : decoded);
-    } else {
-      tally.counter("duplicates", "operation", operation).inc();
+      memory.remember(identity.operation(), Sighting.at(now, fingerprint(judged)));
+      out.collect(judged);
+    } else if (decoded.replayOf() != null) {
+      out.collect(judged);
+    } else if (isAgain(decoded, seen) || isAgain(judged, seen)) {
+      tally.counter("duplicates", "operation", identity.operation()).inc();
       if (spec.duplicates().table() != null) {
         context.output(
             DUPLICATES, new Duplicate(identity, decoded.position(), seen.firstSeenMillis(), now));
       }
+    } else {
+      out.collect(decoded instanceof Event event ? event.judged(Verdict.CONFLICT) : decoded);
     }
   }
 
-  private Decoded judgeAge(Event event, long now) {
+  private static boolean isAgain(Decoded decoded, Sighting seen) {
+    return !fingerprint(decoded).contradicts(seen.fingerprint());
+  }
+
+  private static Fingerprint fingerprint(Decoded decoded) {
+    return requireNonNull(decoded.identity()).fingerprint();
+  }
+
+  /** Judges what would pass as new: a replay, an event that is too old, or one that is neither. */
+  private Decoded judge(Decoded decoded, long now) {
+    if (!(decoded instanceof Event event)) {
+      return decoded;
+    }
+    if (event.replayOf() != null) {
+      return event.judged(Verdict.REPLAY);
+    }
     Duration limit = age.limit(event.identity().operation());
     if (limit == null
         || spec.dedup().tooOld() == DedupSpec.TooOld.APPLY
         || now - event.occurredAt() <= limit.toMillis()) {
       return event;
     }
-    return event.reject(
+    Identity identity = event.identity();
+    return new Reject(
+        new Identity(
+            identity.key(),
+            identity.businessId(),
+            identity.operation(),
+            identity.fingerprint().ofReject()),
         Reason.TOO_OLD,
         "occurred at "
             + Instant.ofEpochMilli(event.occurredAt())
             + ", longer ago than anybody remembers whether it took effect ("
             + Durations.format(limit)
-            + "); for a first backfill set dedup.too-old: apply");
+            + "); for a first backfill set dedup.too-old: apply",
+        event.record(),
+        event.part());
   }
 
   @Override

@@ -15,6 +15,14 @@ public record Fingerprint(short version, int hash) {
     return version == other.version && hash != other.hash;
   }
 
+  /**
+   * The fingerprint under which an event is remembered that was rejected, though nothing is wrong
+   * with its values: it contradicts that of the same event when it passes.
+   */
+  public Fingerprint ofReject() {
+    return new Fingerprint(version, ~hash);
+  }
+
   /** Both parts in one number, as the ledger stores it: the version in bits 32 to 47. */
   public long toLong() {
     return ((long) (version & 0xFFFF) << 32) | (hash & 0xFFFFFFFFL);

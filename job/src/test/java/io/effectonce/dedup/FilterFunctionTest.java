@@ -233,6 +233,27 @@ class FilterFunctionTest {
     }
 
     @Test
+    void shouldLetPassWhatWasTooOldWhenItsTimeIsCorrected() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(0, PAY)).containsExactly("TOO_OLD");
+        assertThat(filter.take(PAY)).containsExactly("CONFLICT");
+      }
+    }
+
+    @Test
+    void shouldLetPassWhatWasTooOldWhenTheFileLetsIt() throws Exception {
+      OperatorSubtaskState savepoint;
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        assertThat(filter.take(0, PAY)).containsExactly("TOO_OLD");
+        savepoint = filter.savepoint();
+      }
+      TestPipeline backfill = pipeline("{ window: 1 h, too-old: apply }");
+      try (FilterSubtask filter = FilterSubtask.restore(backfill, savepoint, START)) {
+        assertThat(filter.take(0, PAY)).containsExactly("CONFLICT");
+      }
+    }
+
+    @Test
     void shouldJudgeAKnownKeyByWhatIsKnownNotByItsAge() throws Exception {
       try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
         filter.take(PAY);
