@@ -14,16 +14,12 @@ import io.effectonce.event.Verdict;
 import io.effectonce.spec.DedupSpec;
 import io.effectonce.spec.Durations;
 import io.effectonce.spec.PipelineSpec;
-import io.effectonce.types.Counts;
 import io.effectonce.types.EventTypes;
 import io.effectonce.types.Sighting;
 import io.effectonce.types.Tally;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import org.apache.flink.api.common.functions.OpenContext;
-import org.apache.flink.api.common.state.ListState;
-import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
 import org.apache.flink.runtime.state.FunctionSnapshotContext;
 import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
@@ -68,7 +64,6 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
   private transient Memory memory;
   private transient Age age;
   private transient Tally tally;
-  private transient ListState<Counts> counts;
 
   /** The filter of a pipeline. */
   public FilterFunction(PipelineSpec spec) {
@@ -77,15 +72,7 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
 
   @Override
   public void initializeState(FunctionInitializationContext context) throws Exception {
-    counts =
-        context
-            .getOperatorStateStore()
-            .getListState(new ListStateDescriptor<>("counts", EventTypes.counts()));
-    tally =
-        new Tally(
-            getRuntimeContext().getMetricGroup(),
-            getRuntimeContext().getJobInfo().getJobId(),
-            counts.get());
+    tally = Tally.ofFunction(getRuntimeContext(), context.getOperatorStateStore());
   }
 
   @Override
@@ -162,7 +149,7 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
 
   @Override
   public void snapshotState(FunctionSnapshotContext context) throws Exception {
-    counts.update(List.of(tally.snapshot()));
+    tally.save();
   }
 
   /** The key under which an element is routed and remembered. */

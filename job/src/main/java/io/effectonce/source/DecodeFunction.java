@@ -5,15 +5,10 @@ import static java.util.Objects.requireNonNull;
 import io.effectonce.event.Decoded;
 import io.effectonce.event.SourceRecord;
 import io.effectonce.spec.PipelineSpec;
-import io.effectonce.types.Counts;
-import io.effectonce.types.EventTypes;
 import io.effectonce.types.Tally;
 import java.util.EnumMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.common.functions.OpenContext;
-import org.apache.flink.api.common.state.ListState;
-import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
 import org.apache.flink.runtime.state.FunctionSnapshotContext;
@@ -39,7 +34,6 @@ public final class DecodeFunction extends ProcessFunction<SourceRecord, Decoded>
   private static final long serialVersionUID = 1;
 
   private final PipelineSpec pipeline;
-  private transient ListState<Counts> counts;
   private transient Tally tally;
   private transient Counter read;
   private transient Map<Skip, Counter> skipped;
@@ -52,15 +46,7 @@ public final class DecodeFunction extends ProcessFunction<SourceRecord, Decoded>
 
   @Override
   public void initializeState(FunctionInitializationContext context) throws Exception {
-    counts =
-        context
-            .getOperatorStateStore()
-            .getListState(new ListStateDescriptor<>("counts", EventTypes.counts()));
-    tally =
-        new Tally(
-            getRuntimeContext().getMetricGroup(),
-            getRuntimeContext().getJobInfo().getJobId(),
-            counts.get());
+    tally = Tally.ofFunction(getRuntimeContext(), context.getOperatorStateStore());
     read = tally.counter(READ);
     skipped = new EnumMap<>(Skip.class);
     for (Skip why : Skip.values()) {
@@ -70,7 +56,7 @@ public final class DecodeFunction extends ProcessFunction<SourceRecord, Decoded>
 
   @Override
   public void snapshotState(FunctionSnapshotContext context) throws Exception {
-    counts.update(List.of(tally.snapshot()));
+    tally.save();
   }
 
   @Override

@@ -1,10 +1,18 @@
 package io.effectonce.types;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.functions.RuntimeContext;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.state.OperatorStateStore;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.metrics.MetricGroup;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A subtask's counters: metrics that are checkpointed with everything else, so that after a failure
@@ -20,6 +28,7 @@ public final class Tally {
   private final MetricGroup group;
   private final String job;
   private final Map<Counts.Label, Counter> counters = new HashMap<>();
+  private @Nullable ListState<Counts> state;
 
   /**
    * @param group the operator's metric group
@@ -34,6 +43,26 @@ public final class Tally {
         counts.counts().forEach((label, count) -> counter(label).inc(count));
       }
     }
+  }
+
+  /**
+   * The tally of a function, kept in its operator state.
+   *
+   * @param store the state, as {@code initializeState} gives it
+   */
+  public static Tally ofFunction(RuntimeContext function, OperatorStateStore store)
+      throws Exception {
+    ListState<Counts> state =
+        store.getListState(new ListStateDescriptor<>("counts", EventTypes.counts()));
+    Tally tally =
+        new Tally(function.getMetricGroup(), function.getJobInfo().getJobId(), state.get());
+    tally.state = state;
+    return tally;
+  }
+
+  /** Puts the counts of a function's tally into its state, for the checkpoint. */
+  public void save() throws Exception {
+    requireNonNull(state).update(List.of(snapshot()));
   }
 
   /** A plain counter. */
