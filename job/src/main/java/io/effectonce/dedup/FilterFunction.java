@@ -19,7 +19,11 @@ import io.effectonce.types.Sighting;
 import io.effectonce.types.Tally;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
 import org.apache.flink.runtime.state.FunctionSnapshotContext;
 import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
@@ -64,6 +68,7 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
   private transient Memory memory;
   private transient Age age;
   private transient Tally tally;
+  private transient ListState<String> pipeline;
 
   /** The filter of a pipeline. */
   public FilterFunction(PipelineSpec spec) {
@@ -73,6 +78,15 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
   @Override
   public void initializeState(FunctionInitializationContext context) throws Exception {
     tally = Tally.ofFunction(getRuntimeContext(), context.getOperatorStateStore());
+    pipeline =
+        context
+            .getOperatorStateStore()
+            .getListState(new ListStateDescriptor<>("pipeline", Types.STRING));
+    for (String name : pipeline.get()) {
+      if (!name.equals(spec.name())) {
+        throw new ForeignStateException(name, spec.name());
+      }
+    }
   }
 
   @Override
@@ -150,6 +164,7 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
   @Override
   public void snapshotState(FunctionSnapshotContext context) throws Exception {
     tally.save();
+    pipeline.update(List.of(spec.name()));
   }
 
   /** The key under which an element is routed and remembered. */

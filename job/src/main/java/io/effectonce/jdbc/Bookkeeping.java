@@ -21,6 +21,8 @@ final class Bookkeeping {
           + " event_key, business_id, operation, stage, reason, message,"
           + " record_key, record_value, record_headers, record_timestamp";
 
+  private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59.999Z");
+
   private Bookkeeping() {}
 
   /**
@@ -64,8 +66,13 @@ final class Bookkeeping {
     return json.append(']').toString();
   }
 
-  /** The record's timestamp, null where Kafka has none. */
+  /**
+   * The record's timestamp, null where Kafka has none, and where it is no time that databases take:
+   * beyond the year 9999, as when a producer counts microseconds.
+   */
   static @Nullable String timestamp(SourceRecord record) {
-    return record.timestamp() < 0 ? null : Instant.ofEpochMilli(record.timestamp()).toString();
+    return record.timestamp() < 0 || record.timestamp() > LATEST.toEpochMilli()
+        ? null
+        : Instant.ofEpochMilli(record.timestamp()).toString();
   }
 }

@@ -42,6 +42,13 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
     1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000
   };
 
+  /** So many significant digits always survive (IEEE 754 binary32 and binary64). */
+  private static final int REAL_DIGITS = 6;
+
+  private static final int DOUBLE_DIGITS = 15;
+
+  private static final BigDecimal LARGEST_WHOLE = BigDecimal.valueOf(Long.MAX_VALUE);
+
   private static final int MAX_QUOTED = 100;
   private static final int MAX_NUMERIC_DIGITS = 16_383;
   private static final Pattern NUMBER =
@@ -64,8 +71,12 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
     UUID,
     JSON,
     BYTES,
-    /** Any other: sent as text, and the database judges it. */
-    OTHER
+    /**
+     * Any other whose text form is taken exactly or not at all: sent as text, the database judges.
+     */
+    OTHER,
+    /** One whose values the database would round or cut without a word. */
+    UNSUPPORTED
   }
 
   /**
@@ -96,6 +107,7 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
       case JSON -> json(value);
       case BYTES -> bytes(value);
       case OTHER -> scalar(value);
+      case UNSUPPORTED -> throw unfit(value, "can't be written exactly");
     };
   }
 
@@ -151,9 +163,21 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
   private Double real(Value value, double max) throws UnfitValueException {
     BigDecimal exact = number(value);
     double number = exact.doubleValue();
-    boolean vanishes = (kind == Kind.REAL ? (float) number : number) == 0 && exact.signum() != 0;
-    if (Math.abs(number) > max || vanishes) {
+    if (Math.abs(number) > max) {
       throw unfit(value, "is out of range");
+    }
+    double kept = kind == Kind.REAL ? (float) number : number;
+    if (kept == 0 && exact.signum() != 0) {
+      throw unfit(value, "is out of range");
+    }
+    // A fraction is rounded, since that is what such a column is for, but no whole number of 64
+    // bits.
+    BigDecimal digits = exact.stripTrailingZeros();
+    if (digits.scale() <= 0
+        && exact.abs().compareTo(LARGEST_WHOLE) <= 0
+        && digits.precision() > (kind == Kind.REAL ? REAL_DIGITS : DOUBLE_DIGITS)
+        && new BigDecimal(kept).compareTo(exact) != 0) {
+      throw unfit(value, "has more digits than are kept");
     }
     return number;
   }

@@ -31,6 +31,43 @@ final class Postgresql implements Dialect {
   static final Postgresql INSTANCE = new Postgresql();
 
   private static final String UNDEFINED_TABLE = "42P01";
+  private static final String NOT_SUPPORTED = "0A000";
+
+  /** Types beside enums that take their text form exactly or refuse it. Others round or cut it. */
+  private static final Set<String> EXACT_AS_TEXT =
+      Set.of(
+          "citext",
+          "inet",
+          "cidr",
+          "macaddr",
+          "macaddr8",
+          "bit",
+          "varbit",
+          "xml",
+          "_int2",
+          "_int4",
+          "_int8",
+          "_text",
+          "_varchar",
+          "_bool",
+          "_uuid",
+          "_date",
+          "int4range",
+          "int8range",
+          "daterange");
+
+  /**
+   * What errors mean by class of SQLSTATE; what isn't here comes from the data, or a user's
+   * trigger.
+   */
+  private static final Set<String> PERMANENT =
+      // Credentials; objects and rights; what isn't supported; no such database, no such schema.
+      Set.of("28", "42", "0A", "3D", "3F");
+
+  private static final Set<String> TRANSIENT =
+      // Connections; transactions' state; session's state; rollbacks; resources; objects in use;
+      // operators' interventions; the system; configuration; internal errors.
+      Set.of("08", "25", "26", "40", "53", "55", "57", "58", "F0", "XX");
 
   private Postgresql() {}
 
@@ -73,7 +110,7 @@ final class Postgresql implements Dialect {
               SELECT r.attname, r.declared, d.typbasetype, greatest(r.modifier, d.typtypmod), r.required OR d.typnotnull
                 FROM resolved r JOIN pg_type d ON d.oid = r.type AND d.typtype = 'd'
             )
-            SELECT r.attname, t.typname, quote_ident(n.nspname) || '.' || quote_ident(declared.typname),
+            SELECT r.attname, CASE t.typtype WHEN 'e' THEN 'enum' ELSE t.typname END, quote_ident(n.nspname) || '.' || quote_ident(declared.typname),
                    format_type(r.type, r.modifier), r.modifier, r.required
               FROM resolved r
               JOIN pg_type t ON t.oid = r.type AND t.typtype <> 'd'
@@ -143,7 +180,9 @@ final class Postgresql implements Dialect {
           case "uuid" -> ColumnType.Kind.UUID;
           case "json", "jsonb" -> ColumnType.Kind.JSON;
           case "bytea" -> ColumnType.Kind.BYTES;
-          default -> ColumnType.Kind.OTHER;
+          case "enum" -> ColumnType.Kind.OTHER;
+          default ->
+              EXACT_AS_TEXT.contains(type) ? ColumnType.Kind.OTHER : ColumnType.Kind.UNSUPPORTED;
         };
     // A type modifier counts the 4 bytes of a length word, too, where the type has one.
     int bound = modifier - 4;
@@ -164,6 +203,15 @@ final class Postgresql implements Dialect {
   @Override
   public void checkBookkeeping(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
+      try (ResultSet encoding = statement.executeQuery("SHOW server_encoding")) {
+        if (encoding.next() && !encoding.getString(1).equals("UTF8")) {
+          throw new SQLException(
+              "the database's encoding is "
+                  + encoding.getString(1)
+                  + ", which can't hold every key and message; it must be UTF8",
+              NOT_SUPPORTED);
+        }
+      }
       statement.execute("SELECT " + Bookkeeping.LEDGER_COLUMNS + " FROM effect_ledger LIMIT 0");
       statement.execute("SELECT " + Bookkeeping.DEAD_LETTER_COLUMNS + " FROM dead_letter LIMIT 0");
     }
@@ -507,22 +555,11 @@ final class Postgresql implements Dialect {
     if (state.equals("21000")) {
       return Failure.APART;
     }
-    // P0 is what a trigger's RAISE and its other failures give, 44 a view's check option, and 5400
-    // a value too long for its index or nested too deeply.
-    if (state.startsWith("22")
-        || state.startsWith("23")
-        || state.startsWith("P0")
-        || state.startsWith("44")
-        || state.startsWith("5400")) {
-      return Failure.DATA;
+    String type = state.length() < 2 ? "" : state.substring(0, 2);
+    if (PERMANENT.contains(type)) {
+      return Failure.PERMANENT;
     }
-    // Credentials; objects and rights; what isn't supported; no such database, no such schema.
-    for (String permanent : List.of("28", "42", "0A", "3D", "3F")) {
-      if (state.startsWith(permanent)) {
-        return Failure.PERMANENT;
-      }
-    }
-    return Failure.TRANSIENT;
+    return type.isEmpty() || TRANSIENT.contains(type) ? Failure.TRANSIENT : Failure.DATA;
   }
 
   private static String keyMatch(String table, Write write) {
@@ -566,7 +603,7 @@ final class Postgresql implements Dialect {
       case DATE -> "date";
       case TIME -> "time";
       case UUID -> "uuid";
-      case TEXT, JSON, BYTES, OTHER -> "text";
+      case TEXT, JSON, BYTES, OTHER, UNSUPPORTED -> "text";
     };
   }
 

@@ -108,9 +108,9 @@ final class Chunk {
     return events.size();
   }
 
-  /** How many rows an event touches. */
-  int touches(int event) {
-    return touches.get(event).size();
+  /** The rows that each event touches, in the order of the events. */
+  List<List<Touch>> touches() {
+    return touches;
   }
 
   /** The events from one number to before another, as a chunk. */

@@ -266,9 +266,8 @@ final class Effects {
       }
       EventKey key = event.identity().key();
       if (chunk.holds(key)) {
-        // What contradicts is judged by the ledger alone: the same conflict again is a conflict
-        // too,
-        // not a duplicate of the first one, whether or not they come in one batch.
+        // Conflicts are the ledger's to judge, whether or not they come in one batch: the same one
+        // again is a conflict too, not a duplicate of the first.
         return event.verdict() == Verdict.FIRST
             && !event
                 .identity()
@@ -316,7 +315,11 @@ final class Effects {
           throw e;
         }
         if (some.size() == 1) {
-          return List.of(Result.deadLetter(refused(some.events().get(0), e)));
+          Event event = some.events().get(0);
+          return List.of(
+              dialect.classify(e) == Dialect.Failure.APART
+                  ? applyAlone(event, some.touches().get(0))
+                  : Result.deadLetter(refused(event, e)));
         }
         List<Result> all = new ArrayList<>(isolate(some.part(0, some.size() / 2)));
         all.addAll(isolate(some.part(some.size() / 2, some.size())));
@@ -325,8 +328,9 @@ final class Effects {
     }
 
     /**
-     * A replay, or an event whose effects reach one row in several ways: each effect gets a
-     * statement of its own, in the file's order.
+     * A replay, or an event whose effects reach one row in several ways, be it as the job sees it
+     * or as only the database can see: each effect gets a statement of its own, in the file's
+     * order.
      */
     private Result applyAlone(Event event, List<Touch> touches) throws SQLException {
       try {
@@ -365,7 +369,10 @@ final class Effects {
       List<Result> all = new ArrayList<>(events.size());
       for (int i = 0; i < events.size(); i++) {
         Result result = known.get(i);
-        all.add(result != null ? result : fresh(events.get(i), left[i] == some.touches(i)));
+        all.add(
+            result != null
+                ? result
+                : fresh(events.get(i), left[i] == some.touches().get(i).size()));
       }
       return all;
     }

@@ -160,6 +160,17 @@ final class OperationPlan {
                 + String.join(", ", table.columns().keySet().stream().sorted().toList()),
             null);
       }
+      if (column.type().kind() == ColumnType.Kind.UNSUPPORTED) {
+        throw new UnrecoverableSinkException(
+            place
+                + ", column "
+                + field.column()
+                + " is "
+                + column.type().display()
+                + ", whose values the database may round or cut without saying so; use a type that"
+                + " is kept exactly, such as numeric or text",
+            null);
+      }
       return new Binding(column, field.source(), layout.indexOf(field.source()));
     }
 

@@ -2,6 +2,7 @@ package io.effectonce.dedup;
 
 import static io.effectonce.dedup.FilterSubtask.START;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.effectonce.event.Decoded;
 import io.effectonce.event.Duplicate;
@@ -197,6 +198,21 @@ class FilterFunctionTest {
         assertThat(filter.take(PAY)).isEmpty();
       }
     }
+  }
+
+  @Test
+  void shouldRefuseTheStateOfAnotherPipeline() throws Exception {
+    OperatorSubtaskState savepoint;
+    TestPipeline pipeline = pipeline("{ window: 1 h }");
+    try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+      filter.take(PAY);
+      savepoint = filter.savepoint();
+    }
+    assertThatThrownBy(() -> FilterSubtask.restore(pipeline.named("other"), savepoint, START))
+        .hasStackTraceContaining(
+            "ForeignStateException: this state is that of pipeline test and can't be continued as"
+                + " other: what is read again would take effect again. Restore it as test, or start"
+                + " other without state");
   }
 
   @Nested

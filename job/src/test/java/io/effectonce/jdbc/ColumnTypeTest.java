@@ -114,6 +114,9 @@ class ColumnTypeTest {
           Arguments.of(REAL, decimal("0.5"), 0.5),
           Arguments.of(REAL, decimal("3.4028234663852886E+38"), (double) Float.MAX_VALUE),
           Arguments.of(DOUBLE, whole(3), 3.0),
+          Arguments.of(REAL, whole(16_777_216), 16_777_216.0),
+          Arguments.of(DOUBLE, whole(9_007_199_254_740_992L), 9_007_199_254_740_992.0),
+          Arguments.of(DOUBLE, decimal("0.12345678901234567890"), 0.12345678901234568),
           Arguments.of(DOUBLE, text("-1e-300"), -1e-300),
           Arguments.of(DOUBLE, text("0e-999"), 0.0),
           Arguments.of(BOOLEAN, new Value.Bool(true), true),
@@ -216,6 +219,14 @@ class ColumnTypeTest {
               decimal("1E-16384"),
               "'1E-16384' has too many digits after the point; the column is numeric"),
           Arguments.of(REAL, decimal("3.41E+38"), "'3.41E+38' is out of range; the column is real"),
+          Arguments.of(
+              REAL,
+              whole(16_777_217),
+              "'16777217' has more digits than are kept; the column is real"),
+          Arguments.of(
+              DOUBLE,
+              decimal("9007199254740993"),
+              "'9007199254740993' has more digits than are kept; the column is double precision"),
           Arguments.of(REAL, text("1e-60"), "'1e-60' is out of range; the column is real"),
           Arguments.of(
               DOUBLE, text("-1e309"), "'-1e309' is out of range; the column is double precision"),

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class PostgresqlBookkeepingTest {
   private static final Dialect DIALECT = Dialect.of("jdbc:postgresql:");
@@ -159,6 +161,19 @@ class PostgresqlBookkeepingTest {
         .containsExactly("null | null | null | null | null | null | []");
   }
 
+  @ParameterizedTest
+  @ValueSource(longs = {253_402_300_800_000L, 1_732_000_000_000_000L, Long.MAX_VALUE})
+  void shouldStoreADeadLetterWhoseTimestampIsNoTime(long timestamp) throws SQLException {
+    store(
+        new Reject(
+            null,
+            Reason.TOMBSTONE,
+            "",
+            new SourceRecord("events", 0, 0, timestamp, null, null, List.of()),
+            0));
+    assertThat(database.rows("SELECT record_timestamp FROM dead_letter")).containsExactly("null");
+  }
+
   @Test
   void shouldTellAnEmptyValueFromNone() throws SQLException {
     store(
@@ -274,6 +289,24 @@ class PostgresqlBookkeepingTest {
             SQLException.class, error -> assertThat(error.getSQLState()).isEqualTo("42703"))
         .hasMessageStartingWith("ERROR: column \"fingerprint\" does not exist");
     connection.rollback();
+  }
+
+  @Test
+  void shouldRefuseADatabaseThatCannotHoldEveryText() throws SQLException {
+    database.execute(
+        "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE_PROVIDER libc LOCALE"
+            + " 'C'");
+    try (Connection latin =
+        Server.connect(
+            "latin", TestDatabase.server().username(), TestDatabase.server().password())) {
+      assertThatThrownBy(() -> DIALECT.checkBookkeeping(latin))
+          .isInstanceOfSatisfying(
+              SQLException.class,
+              error -> assertThat(DIALECT.classify(error)).isEqualTo(Dialect.Failure.PERMANENT))
+          .hasMessage(
+              "the database's encoding is LATIN1, which can't hold every key and message; it must"
+                  + " be UTF8");
+    }
   }
 
   private void execute(String sql) throws SQLException {

@@ -269,6 +269,15 @@ class PostgresqlFailuresTest {
     assertThat(DIALECT.classify(new SQLException("x", state))).isEqualTo(Failure.TRANSIENT);
   }
 
+  /**
+   * A state of a user's own trigger can be any; what is not known to pass by itself is no stall.
+   */
+  @ParameterizedTest
+  @CsvSource({"AB123", "U0001", "2F002", "38000", "39004", "27000"})
+  void shouldTakeAStateOfTheUsersOwnForTheData(String state) {
+    assertThat(DIALECT.classify(new SQLException("x", state))).isEqualTo(Failure.DATA);
+  }
+
   @Test
   void shouldTryAgainOnWhatHasNoState() {
     assertThat(DIALECT.classify(new SQLException("x"))).isEqualTo(Failure.TRANSIENT);

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class EffectsTest {
   private static final String LOCAL = "commit: local";
@@ -689,6 +690,41 @@ class EffectsTest {
   }
 
   @Nested
+  class OneRowThatOnlyTheDatabaseSees {
+    @ParameterizedTest
+    @EnumSource
+    void shouldApplyTwoEffectsThatFindOneRowByDifferentNames(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute(
+                  "CREATE TABLE account (id int PRIMARY KEY, email text, balance bigint)"),
+              """
+              operations:
+                OPEN:
+                  - { upsert: account, key: { id: /account }, set: { email: /email } }
+                  - { increment: public.account, key: { id: /account }, add: { balance: /amount } }
+              """,
+              LOCAL);
+      List<Decoded> batch =
+          pipeline.decode(
+              "{'id':1,'op':'OPEN','account':1,'email':'a@b','amount':5}",
+              "{'id':2,'op':'OPEN','account':2,'email':'c@d','amount':6}");
+      if (refusal == Effects.Refusal.FAIL) {
+        assertThatThrownBy(() -> apply(pipeline, refusal, batch))
+            .cause()
+            .satisfies(
+                error ->
+                    assertThat(Dialect.of("jdbc:postgresql:x").classify((SQLException) error))
+                        .isEqualTo(Dialect.Failure.APART));
+        return;
+      }
+      assertThat(apply(pipeline, refusal, batch)).containsExactly("APPLIED", "APPLIED");
+      assertThat(database.rows("SELECT * FROM account ORDER BY id"))
+          .containsExactly("1 | a@b | 5", "2 | c@d | 6");
+    }
+  }
+
+  @Nested
   class Start {
     @Test
     void shouldNameAMissingTable() {
@@ -719,6 +755,25 @@ class EffectsTest {
           .hasMessage(
               "operations.A: table t has no primary key or unique index on exactly (a), which the"
                   + " effect's key needs; create one, or correct the key");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"interval", "money", "name", "numeric(5,2)[]", "timetz"})
+    void shouldRefuseAColumnWhoseValuesTheDatabaseRoundsOrCuts(String type) {
+      database.execute("CREATE TABLE t (a int PRIMARY KEY, b " + type + ")");
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database,
+              "operations: { A: [ { upsert: t, key: { a: /id }, set: { b: /b } } ] }",
+              LOCAL);
+      assertThatThrownBy(() -> apply(pipeline, Effects.Refusal.FAIL, List.of()))
+          .cause()
+          .isInstanceOf(UnrecoverableSinkException.class)
+          .message()
+          .startsWith("operations.A: table t, column b is ")
+          .endsWith(
+              ", whose values the database may round or cut without saying so; use a type that is"
+                  + " kept exactly, such as numeric or text");
     }
 
     @Test

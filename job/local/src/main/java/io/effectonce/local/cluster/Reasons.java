@@ -1,5 +1,6 @@
 package io.effectonce.local.cluster;
 
+import io.effectonce.dedup.ForeignStateException;
 import io.effectonce.sink.UnrecoverableSinkException;
 import io.effectonce.source.MissingTopicException;
 import io.effectonce.source.OffsetGoneException;
@@ -11,7 +12,10 @@ import org.apache.flink.util.SerializedThrowable;
 final class Reasons {
   private static final List<Class<? extends Throwable>> SAY_IT_ALL =
       List.of(
-          UnrecoverableSinkException.class, OffsetGoneException.class, MissingTopicException.class);
+          UnrecoverableSinkException.class,
+          OffsetGoneException.class,
+          MissingTopicException.class,
+          ForeignStateException.class);
 
   private Reasons() {}
 
