@@ -689,6 +689,61 @@ class EffectsTest {
     }
   }
 
+  /** What the design's table of effects says of repeats, where no ledger stops them. */
+  @Nested
+  class WithoutLedger {
+    private TestPipeline pipeline(String effect) {
+      return TestPipeline.of(
+          database.execute(
+              "CREATE TABLE IF NOT EXISTS account (id int PRIMARY KEY, owner text, version int)"),
+          "operations: { SET: [ " + effect + " ] }",
+          LOCAL + "\nledger: off");
+    }
+
+    private List<String> first(TestPipeline pipeline) {
+      return apply(
+          pipeline, Effects.Refusal.FAIL, pipeline.decode("{'id':1,'op':'SET','owner':'a','v':1}"));
+    }
+
+    private List<String> second(TestPipeline pipeline) {
+      return apply(
+          pipeline, Effects.Refusal.FAIL, pipeline.decode("{'id':1,'op':'SET','owner':'b','v':2}"));
+    }
+
+    @Test
+    void shouldTakeARepeatedInsertForAppliedHoweverLate() {
+      TestPipeline pipeline =
+          pipeline("{ insert: account, key: { id: /id }, set: { owner: /owner } }");
+      assertThat(first(pipeline)).containsExactly("APPLIED");
+      assertThat(first(pipeline)).containsExactly("ALREADY_APPLIED");
+      assertThat(database.rows("SELECT owner FROM account")).containsExactly("a");
+    }
+
+    @Test
+    void shouldWriteARepeatedUpsertAgainAndBringOldValuesBackIfItIsLate() {
+      TestPipeline pipeline =
+          pipeline("{ upsert: account, key: { id: /id }, set: { owner: /owner } }");
+      first(pipeline);
+      assertThat(first(pipeline)).containsExactly("APPLIED");
+      assertThat(database.rows("SELECT owner FROM account")).containsExactly("a");
+      second(pipeline);
+      first(pipeline);
+      assertThat(database.rows("SELECT owner FROM account")).containsExactly("a");
+    }
+
+    @Test
+    void shouldNotBringOldValuesBackWhereThereIsAVersion() {
+      TestPipeline pipeline =
+          pipeline(
+              "{ upsert: account, key: { id: /id }, set: { owner: /owner }, version: { version: /v"
+                  + " } }");
+      first(pipeline);
+      second(pipeline);
+      assertThat(first(pipeline)).containsExactly("ALREADY_APPLIED");
+      assertThat(database.rows("SELECT owner, version FROM account")).containsExactly("b | 2");
+    }
+  }
+
   @Nested
   class OneRowThatOnlyTheDatabaseSees {
     @ParameterizedTest
