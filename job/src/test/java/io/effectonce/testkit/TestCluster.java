@@ -19,6 +19,7 @@ import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
 import org.apache.flink.configuration.MemorySize;
+import org.apache.flink.configuration.RestOptions;
 import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateRecoveryOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
@@ -46,6 +47,8 @@ public final class TestCluster implements AutoCloseable {
     Configuration configuration = new Configuration();
     configuration.setString(
         "metrics.reporter.test.factory.class", TestCounters.Factory.class.getName());
+    // Not 8081, where the machine may have a Flink, such as that of docker-compose.yml.
+    configuration.set(RestOptions.BIND_PORT, "0");
     configuration.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(256));
     MiniCluster cluster =
         new MiniCluster(
