@@ -90,6 +90,11 @@ record Place(Node node, String path, Findings findings) {
         && (scalar.text().equalsIgnoreCase("off") || scalar.text().equalsIgnoreCase("false"));
   }
 
+  /** Whether it is this single value. */
+  boolean is(String text) {
+    return node instanceof Node.Scalar scalar && scalar.text().equals(text);
+  }
+
   <T> Read<T> problem(String message) {
     findings.problem(node.line(), path, message);
     return Read.broken();

@@ -17,6 +17,8 @@ final class SinkReader {
   private static final Batch DEFAULT_BATCH = new Batch(2_000, Duration.ofMillis(200));
   private static final Duration DEFAULT_RETRY = Duration.ofMinutes(5);
 
+  private static final Duration DEFAULT_MARKERS = Duration.ofDays(90);
+
   private static final String POSTGRESQL = "jdbc:postgresql:";
   private static final Pattern CREDENTIALS =
       Pattern.compile("//[^/?]*@|[?&;](user|username|password)=", Pattern.CASE_INSENSITIVE);
@@ -33,7 +35,10 @@ final class SinkReader {
     Read<Password> password = password(section);
     Read<Commit> commit =
         section.required(
-            "commit", "choose local, one transaction per batch", scalar(SinkReader::commit));
+            "commit",
+            "choose local, one transaction per batch, or xa, two-phase commit, by which everything"
+                + " of a checkpoint becomes visible at once",
+            scalar(Scalars.choice(Commit.class)));
     Read<Optional<Duration>> keep =
         section.optional(
             "ledger",
@@ -42,6 +47,11 @@ final class SinkReader {
     Read<Batch> batch = section.optional("batch", DEFAULT_BATCH, section(SinkReader::batch));
     Read<Duration> retryFor =
         section.optional("retry-for", DEFAULT_RETRY, scalar(Durations::parse));
+    Read<Optional<ValueSource>> routeBy = section.optional("route-by", SinkReader::routeBy);
+    Read<Optional<Integer>> parallelism =
+        section.optional("parallelism", scalar(Scalars.wholeNumber(1, SinkSpec.MAX_PARALLELISM)));
+    Read<Duration> markersKeep =
+        section.optional("markers", DEFAULT_MARKERS, section(SinkReader::markers));
     return Read.build(
         () ->
             new SinkSpec(
@@ -51,7 +61,10 @@ final class SinkReader {
                 commit.value(),
                 keep.value().orElse(null),
                 batch.value(),
-                retryFor.value()));
+                retryFor.value(),
+                routeBy.value().orElse(null),
+                parallelism.value().orElse(null),
+                markersKeep.value()));
   }
 
   /** No refusal shows the URL: its parameters may hold secrets. */
@@ -84,11 +97,17 @@ final class SinkReader {
         scalar(text -> new Password.File(Scalars.text(text))));
   }
 
-  private static Commit commit(String text) throws Refusal {
-    if (text.equals("xa")) {
-      throw new Refusal("this release has only local");
-    }
-    return Scalars.choice(Commit.class).parse(text);
+  private static Read<ValueSource> routeBy(Place place) {
+    return ValueSourceReader.source(place)
+        .then(
+            source ->
+                source instanceof ValueSource.Constant
+                    ? place.problem("must not be constant, or all events would have one writer")
+                    : Read.of(source));
+  }
+
+  private static Read<Duration> markers(Section section) {
+    return section.optional("keep", DEFAULT_MARKERS, scalar(Durations::parsePositive));
   }
 
   private static Read<Optional<Duration>> ledger(Section section) {

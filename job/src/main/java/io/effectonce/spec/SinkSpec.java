@@ -16,6 +16,12 @@ import org.jspecify.annotations.Nullable;
  * @param batch {@code batch}
  * @param retryFor {@code retry-for}: how long a lost connection and the like are retried before the
  *     task fails
+ * @param routeBy {@code route-by}: the value that all rows of an event have in common, by which its
+ *     writer is chosen; null for the business ID
+ * @param parallelism {@code parallelism}: how many writers there are; null for as many as there are
+ *     of everything else
+ * @param markersKeep {@code markers.keep}: how old a savepoint may be that is to be restored in
+ *     {@code commit: xa}
  */
 public record SinkSpec(
     String url,
@@ -24,8 +30,14 @@ public record SinkSpec(
     Commit commit,
     @Nullable Duration ledgerKeep,
     Batch batch,
-    Duration retryFor)
+    Duration retryFor,
+    @Nullable ValueSource routeBy,
+    @Nullable Integer parallelism,
+    Duration markersKeep)
     implements Serializable {
+  /** The most writers that {@code parallelism} can ask for, Flink's own bound. */
+  public static final int MAX_PARALLELISM = 32_767;
+
   public SinkSpec {
     if (url.isEmpty()) {
       throw new IllegalArgumentException("the URL is empty");
@@ -36,12 +48,23 @@ public record SinkSpec(
     if (retryFor.isNegative()) {
       throw new IllegalArgumentException("retryFor is negative");
     }
+    if (routeBy instanceof ValueSource.Constant) {
+      throw new IllegalArgumentException("a constant names no writer");
+    }
+    if (parallelism != null && (parallelism < 1 || parallelism > MAX_PARALLELISM)) {
+      throw new IllegalArgumentException(
+          "parallelism is " + parallelism + " but must be from 1 to " + MAX_PARALLELISM);
+    }
+    if (markersKeep.isNegative() || markersKeep.isZero()) {
+      throw new IllegalArgumentException("markers must be kept for longer than zero");
+    }
   }
 
   /** All but the URL's parameters, which may hold secrets such as that of a key file. */
   @Override
   public String toString() {
-    return "SinkSpec[url=%s, username=%s, password=%s, commit=%s, ledgerKeep=%s, batch=%s, retryFor=%s]"
+    return ("SinkSpec[url=%s, username=%s, password=%s, commit=%s, ledgerKeep=%s, batch=%s, retryFor=%s,"
+            + " routeBy=%s, parallelism=%s, markersKeep=%s]")
         .formatted(
             url.replaceFirst("[?].*", "?******"),
             username,
@@ -49,13 +72,18 @@ public record SinkSpec(
             commit,
             ledgerKeep,
             batch,
-            retryFor);
+            retryFor,
+            routeBy,
+            parallelism,
+            markersKeep);
   }
 
   /** How effects are committed. */
   public enum Commit {
-    /** One local transaction per batch. */
-    LOCAL
+    /** One local transaction per batch: effects are visible within the batch's delay. */
+    LOCAL,
+    /** Two-phase commit: everything of a checkpoint becomes visible at once, when it completed. */
+    XA
   }
 
   /** Where the password comes from. */

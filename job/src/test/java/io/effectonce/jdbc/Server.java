@@ -27,7 +27,10 @@ final class Server {
             SinkSpec.Commit.LOCAL,
             Duration.ofDays(90),
             new SinkSpec.Batch(100, Duration.ofMillis(100)),
-            Duration.ofMinutes(1));
+            Duration.ofMinutes(1),
+            /* routeBy= */ null,
+            /* parallelism= */ null,
+            Duration.ofDays(90));
     return new Database(sink, "test").connect();
   }
 }

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** Pipelines and records for tests. */
 final class Pipelines {
@@ -58,6 +59,19 @@ final class Pipelines {
 
   static PipelineSpec pipeline(
       EventSpec event, UnmatchedOperations unmatched, OperationSpec... operations) {
+    return pipeline(event, unmatched, /* routeBy= */ null, operations);
+  }
+
+  /** Events go to writers by this value. */
+  static PipelineSpec routedBy(ValueSource source, EventSpec event, OperationSpec... operations) {
+    return pipeline(event, UnmatchedOperations.SKIP, source, operations);
+  }
+
+  private static PipelineSpec pipeline(
+      EventSpec event,
+      UnmatchedOperations unmatched,
+      @Nullable ValueSource routeBy,
+      OperationSpec... operations) {
     Map<String, OperationSpec> byName = new LinkedHashMap<>();
     for (OperationSpec operation : operations) {
       byName.put(operation.name(), operation);
@@ -84,7 +98,10 @@ final class Pipelines {
             SinkSpec.Commit.LOCAL,
             Duration.ofDays(90),
             new SinkSpec.Batch(100, Duration.ofMillis(100)),
-            Duration.ofMinutes(1)),
+            Duration.ofMinutes(1),
+            routeBy,
+            /* parallelism= */ null,
+            Duration.ofDays(90)),
         new DeadLettersSpec(10_000),
         new DuplicatesSpec(null),
         Map.of());

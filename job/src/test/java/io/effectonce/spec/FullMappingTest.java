@@ -94,10 +94,13 @@ class FullMappingTest {
         url: jdbc:postgresql://localhost:5432/shop
         username: writer
         password: pass word
-        commit: local
+        commit: xa
         ledger: { keep: 60 d }
         batch: { max-rows: 500, max-delay: 1 s }
         retry-for: 10 min
+        route-by: //customer/id
+        parallelism: 3
+        markers: { keep: 30 d }
       dead-letters: { topic: null, replay-topic: points-again, stop-after: 100 }
       duplicates: { table: audit.duplicates }
       flink:
@@ -187,10 +190,13 @@ class FullMappingTest {
                 "jdbc:postgresql://localhost:5432/shop",
                 "writer",
                 new Password.Given(new Secret("pass word")),
-                Commit.LOCAL,
+                Commit.XA,
                 Duration.ofDays(60),
                 new Batch(500, Duration.ofSeconds(1)),
-                Duration.ofMinutes(10)),
+                Duration.ofMinutes(10),
+                record("/customer/id"),
+                3,
+                Duration.ofDays(30)),
             new DeadLettersSpec(100),
             new DuplicatesSpec("audit.duplicates"),
             Map.of("parallelism.default", "4", "env.hosts", "a;'b;c'"));
@@ -240,7 +246,10 @@ class FullMappingTest {
                     Commit.LOCAL,
                     null,
                     new Batch(2_000, Duration.ofMillis(200)),
-                    Duration.ofMinutes(5)),
+                    Duration.ofMinutes(5),
+                    /* routeBy= */ null,
+                    /* parallelism= */ null,
+                    Duration.ofDays(90)),
                 new DeadLettersSpec(10_000),
                 new DuplicatesSpec(null),
                 Map.of()));
@@ -270,7 +279,10 @@ class FullMappingTest {
                 Commit.LOCAL,
                 Duration.ofDays(90),
                 new Batch(2_000, Duration.ofMillis(200)),
-                Duration.ofMinutes(5)));
+                Duration.ofMinutes(5),
+                /* routeBy= */ null,
+                /* parallelism= */ null,
+                Duration.ofDays(90)));
     assertThat(spec.deadLetters()).isEqualTo(new DeadLettersSpec(10_000));
     assertThat(spec.duplicates()).isEqualTo(new DuplicatesSpec(null));
     assertThat(spec.flink()).isEmpty();

@@ -82,11 +82,11 @@ class MalformedFileTest {
   @Test
   void namesTheFileAsTheUserDid(@TempDir Path directory) throws Exception {
     Path file = directory.resolve("shop.yaml");
-    Files.writeString(file, Example.with("commit: local", "commit: xa"));
+    Files.writeString(file, Example.with("commit: local", "commit: soon"));
 
     assertThatThrownBy(() -> PipelineFile.load(file, Map.of()))
         .isInstanceOf(InvalidPipelineException.class)
-        .hasMessage(file + ":17  sink.commit  was 'xa' but this release has only local");
+        .hasMessage(file + ":17  sink.commit  was 'soon' but must be local or xa");
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -372,17 +373,13 @@ class ProblemsTest {
             "no commit",
             "  commit: local\n",
             "",
-            "15  sink.commit  is missing; choose local, one transaction per batch"),
-        spoiled(
-            "xa",
-            "commit: local",
-            "commit: xa",
-            "17  sink.commit  was 'xa' but this release has only local"),
+            "15  sink.commit  is missing; choose local, one transaction per batch, or xa, two-phase"
+                + " commit, by which everything of a checkpoint becomes visible at once"),
         spoiled(
             "unknown commit",
             "commit: local",
             "commit: two-phase",
-            "17  sink.commit  was 'two-phase' but must be local"),
+            "17  sink.commit  was 'two-phase' but must be local or xa"),
         spoiled(
             "two passwords",
             "commit: local",
@@ -404,6 +401,57 @@ class ProblemsTest {
             "commit: local",
             "commit: local\n  ledger: none",
             "18  sink.ledger  must be off, or a map of keys and values"),
+        spoiled(
+            "route-by",
+            "commit: local",
+            "commit: local\n  route-by: userId",
+            "18  sink.route-by  was 'userId' but must be a JSON Pointer such as /orderId,"
+                + " kafka:key, kafka:headers/NAME, kafka:topic, kafka:timestamp or { value: X }"),
+        spoiled(
+            "constant route-by",
+            "commit: local",
+            "commit: local\n  route-by: { value: 1 }",
+            "18  sink.route-by  must not be constant, or all events would have one writer"),
+        spoiled(
+            "route-by of two values",
+            "commit: local",
+            "commit: local\n  route-by: [/userId, /shop]",
+            "18  sink.route-by  must be a single value, not a list"),
+        spoiled(
+            "no writers",
+            "commit: local",
+            "commit: local\n  parallelism: 0",
+            "18  sink.parallelism  was '0' but must be a whole number from 1 to 32767"),
+        spoiled(
+            "more writers than there can be",
+            "commit: local",
+            "commit: local\n  parallelism: 32768",
+            "18  sink.parallelism  was '32768' but must be a whole number from 1 to 32767"),
+        spoiled(
+            "markers that aren't kept",
+            "commit: local",
+            "commit: local\n  markers: { keep: 0 d }",
+            "18  sink.markers.keep  was '0 d' but must be longer than zero"),
+        spoiled(
+            "markers",
+            "commit: local",
+            "commit: local\n  markers: 90 d",
+            "18  sink.markers  must be a map of keys and values"),
+        arguments(
+            "increment without a ledger",
+            increment("commit: local\n  ledger: off"),
+            List.of(
+                "pipeline.yaml:12  operations.CREATE[0].increment  needs the ledger, which is off, or"
+                    + " commit: xa: a repeated event would be added again")),
+        arguments(
+            "increment without a ledger, in a file that doesn't say how to commit",
+            increment("ledger: off"),
+            List.of(
+                "pipeline.yaml:12  operations.CREATE[0].increment  needs the ledger, which is off, or"
+                    + " commit: xa: a repeated event would be added again",
+                "pipeline.yaml:15  sink.commit  is missing; choose local, one transaction per batch, or"
+                    + " xa, two-phase commit, by which everything of a checkpoint becomes visible at"
+                    + " once")),
         spoiled(
             "max-rows",
             "commit: local",
@@ -508,6 +556,18 @@ class ProblemsTest {
                 + " 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
                 + " but must be 1 to 60 letters, digits, dots, underscores and hyphens, the first"
                 + " not a dot"));
+  }
+
+  /** In xa it is allowed. */
+  @Test
+  void incrementsNeedNoLedgerWhereACheckpointIsATransaction() throws InvalidPipelineException {
+    assertThat(Example.load(increment("commit: xa\n  ledger: off")).sink().ledgerKeep()).isNull();
+  }
+
+  private static String increment(String sink) {
+    return Example.with("upsert: orders", "increment: orders")
+        .replace("set: { city: /city }", "add: { n: /n }")
+        .replace("commit: local", sink);
   }
 
   private static Arguments spoiled(String name, String changed, String to, String... problems) {

@@ -33,7 +33,7 @@ class SpecTest {
             MINIMAL
                     .replace("topics: [orders]", "topic-pattern: o.*\n  properties: { a: b }")
                     .replace("7 d", "7 d\n  window-by-operation: { CREATE: 8 d }")
-                + "  password: secret\nflink: { a: b }\n");
+                + "  password: secret\n  route-by: /user\nflink: { a: b }\n");
 
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {

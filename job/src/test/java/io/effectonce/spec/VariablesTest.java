@@ -136,7 +136,7 @@ class VariablesTest {
   void areShownWhereTheyAreWrongButNotSecret() {
     assertThat(
             problems(Example.with("commit: local", "commit: ${COMMIT}"), Map.of("COMMIT", "yes")))
-        .containsExactly("pipeline.yaml:17  sink.commit  was 'yes' but must be local");
+        .containsExactly("pipeline.yaml:17  sink.commit  was 'yes' but must be local or xa");
   }
 
   @Test
