@@ -19,8 +19,7 @@ final class Age {
       limit = keep;
       limitByOperation = Map.of();
     } else {
-      // Without a filter there is no limit either: such a pipeline's effects are harmless to
-      // repeat.
+      // Without a filter nobody remembers anything, so there is no age beyond which that matters.
       limit = spec.dedup().window();
       limitByOperation = spec.dedup().windowByOperation();
     }

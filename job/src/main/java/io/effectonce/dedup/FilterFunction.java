@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  *   <li><b>duplicate</b>: the key was seen with the same payload; held back, counted by operation,
  *       and handed to the audit
  *   <li><b>conflict</b>: the key was seen with another payload; passed on with that verdict, since
- *       only the ledger knows whether what was seen took effect
+ *       only the ledger knows whether what was seen took effect, and to the writer that knows first
  *   <li><b>replay</b>: a dead letter that is replayed; passed on with that verdict whatever was
  *       seen and however old it is, since it is the sink that knows whether the dead letter is
  *       still open
@@ -107,7 +107,7 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
     Decoded judged = judge(decoded, now);
     Sighting seen = memory.recall(identity.operation());
     if (seen == null) {
-      memory.remember(identity.operation(), Sighting.at(now, fingerprint(judged)));
+      memory.remember(identity.operation(), Sighting.of(judged, now));
       out.collect(judged);
     } else if (decoded.replayOf() != null) {
       out.collect(judged);
@@ -118,8 +118,22 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
             DUPLICATES, new Duplicate(identity, decoded.position(), seen.firstSeenMillis(), now));
       }
     } else {
-      out.collect(decoded instanceof Event event ? event.judged(Verdict.CONFLICT) : decoded);
+      out.collect(decoded instanceof Event event ? conflict(event, seen) : decoded);
     }
+  }
+
+  /**
+   * A conflict goes to the writer of the event that it contradicts, and so comes after it. At a
+   * writer of its own it would wait for the transaction in which the other has claimed the key, in
+   * xa for a whole checkpoint, which it would then hold up; or it would be the faster one, and
+   * stand in the other's place. What contradicts a reject is its correction: it writes rows, so it
+   * goes to the writer of those.
+   *
+   * <p>That the route may be one from before {@code route-by} was changed does no harm: that event
+   * has long been committed.
+   */
+  private static Event conflict(Event event, Sighting seen) {
+    return event.judged(Verdict.CONFLICT).routed(seen.routeOr(event.route()));
   }
 
   private static boolean isAgain(Decoded decoded, Sighting seen) {
@@ -151,6 +165,7 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
             identity.businessId(),
             identity.operation(),
             identity.fingerprint().ofReject()),
+        event.route(),
         Reason.TOO_OLD,
         "occurred at "
             + Instant.ofEpochMilli(event.occurredAt())
@@ -158,7 +173,8 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
             + Durations.format(limit)
             + "); for a first backfill set dedup.too-old: apply",
         event.record(),
-        event.part());
+        event.part(),
+        event.replayOf());
   }
 
   @Override

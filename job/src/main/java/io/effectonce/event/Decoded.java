@@ -16,6 +16,9 @@ public sealed interface Decoded permits Event, Reject {
   /** Who it is, null for a reject whose key couldn't be read. */
   @Nullable Identity identity();
 
+  /** Which writer it belongs to, see {@link Route}. */
+  int route();
+
   /** The number of the dead letter that this is a replay of, null if it is no replay. */
   @Nullable Long replayOf();
 
@@ -29,7 +32,7 @@ public sealed interface Decoded permits Event, Reject {
 
   /** This turned into a reject. */
   default Reject reject(Reason reason, String message) {
-    return new Reject(identity(), reason, message, record(), part(), replayOf());
+    return new Reject(identity(), route(), reason, message, record(), part(), replayOf());
   }
 
   /** Where it came from. */

@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
  * A business event that was read whole: its key and all values that its effects need.
  *
  * @param identity who it is
+ * @param route which writer it belongs to, see {@link Route}
  * @param occurredAt when it happened, in milliseconds since 1970-01-01T00:00Z
  * @param values the values in the order of the operation's value list
  * @param verdict what the filter said of it
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Event(
     Identity identity,
+    int route,
     long occurredAt,
     List<Value> values,
     Verdict verdict,
@@ -24,26 +26,38 @@ public record Event(
     @Nullable Long replayOf)
     implements Decoded {
 
+  public Event {
+    Route.require(route);
+  }
+
   /** An event that is no replay. */
   public Event(
       Identity identity,
+      int route,
       long occurredAt,
       List<Value> values,
       Verdict verdict,
       SourceRecord record,
       int part) {
-    this(identity, occurredAt, values, verdict, record, part, null);
+    this(identity, route, occurredAt, values, verdict, record, part, null);
   }
 
   @Override
   public Event asReplay(long deadLetter, SourceRecord by) {
-    return new Event(identity, occurredAt, values, verdict, by, part, deadLetter);
+    return new Event(identity, route, occurredAt, values, verdict, by, part, deadLetter);
   }
 
   /** The same event with another verdict. */
   public Event judged(Verdict newVerdict) {
     return verdict == newVerdict
         ? this
-        : new Event(identity, occurredAt, values, newVerdict, record, part, replayOf);
+        : new Event(identity, route, occurredAt, values, newVerdict, record, part, replayOf);
+  }
+
+  /** The same event for the writer of another route. */
+  public Event routed(int newRoute) {
+    return route == newRoute
+        ? this
+        : new Event(identity, newRoute, occurredAt, values, verdict, record, part, replayOf);
   }
 }

@@ -83,6 +83,11 @@ public final class EventKey {
     return low;
   }
 
+  /** The writer of this business ID, where no other value of the event chooses it. */
+  public int route() {
+    return Route.of(hashCode());
+  }
+
   /** The {@value #BYTES} bytes by which the ledger knows the event. */
   public byte[] toBytes() {
     return ByteBuffer.allocate(BYTES).putLong(high).putLong(low).array();

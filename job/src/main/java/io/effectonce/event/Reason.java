@@ -25,6 +25,11 @@ public enum Reason {
   UNMATCHED_OPERATION(Stage.KEY),
   /** The value at {@code event.occurred-at} is no time. */
   BAD_TIME(Stage.VALUES),
+  /**
+   * The value at {@code sink.route-by} is missing, null, empty, no scalar or not text that can be a
+   * key.
+   */
+  BAD_ROUTE(Stage.VALUES),
   /** A value that an effect needs is missing. */
   MISSING_VALUE(Stage.VALUES),
   /** A value holds text that no database takes: NUL, or ill-formed Unicode. */

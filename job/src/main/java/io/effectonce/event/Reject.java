@@ -7,6 +7,9 @@ import org.jspecify.annotations.Nullable;
  * record's bytes.
  *
  * @param identity who it is, null where the key couldn't be read
+ * @param route which writer it belongs to, see {@link Route}: that of the event it would have been,
+ *     so that its correction comes to the same one and after it; if that can't be told, of its key,
+ *     or of its position
  * @param reason why
  * @param message one line for people: what, where and what to do; bounded by {@link #MAX_MESSAGE}
  * @param record the record it came from
@@ -16,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Reject(
     @Nullable Identity identity,
+    int route,
     Reason reason,
     String message,
     SourceRecord record,
@@ -27,6 +31,7 @@ public record Reject(
   public static final int MAX_MESSAGE = 1_000;
 
   public Reject {
+    Route.require(route);
     if (message.length() > MAX_MESSAGE) {
       int end =
           Character.isHighSurrogate(message.charAt(MAX_MESSAGE - 2))
@@ -36,14 +41,14 @@ public record Reject(
     }
   }
 
-  /** A reject that is no replay. */
+  /** A reject that is no replay, of which nothing but its key or its position tells the writer. */
   public Reject(
       @Nullable Identity identity, Reason reason, String message, SourceRecord record, int part) {
-    this(identity, reason, message, record, part, null);
+    this(identity, Route.of(identity, record.position(part)), reason, message, record, part, null);
   }
 
   @Override
   public Reject asReplay(long deadLetter, SourceRecord by) {
-    return new Reject(identity, reason, message, by, part, deadLetter);
+    return new Reject(identity, route, reason, message, by, part, deadLetter);
   }
 }

@@ -9,6 +9,7 @@ import io.effectonce.event.Fingerprint;
 import io.effectonce.event.Identity;
 import io.effectonce.event.Reason;
 import io.effectonce.event.Reject;
+import io.effectonce.event.Route;
 import io.effectonce.event.SourceRecord;
 import io.effectonce.event.Value;
 import io.effectonce.event.Verdict;
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * Turns records into events.
  *
  * <pre>
- * record -> document -> [explode] -> parts -> operation -> key -> time, values -> Event
+ * record -> document -> [explode] -> parts -> operation -> key -> time, values, route -> Event
  *              |            |                    |          |          |
  *              +------------+--------------------+----------+----------+-------> Reject, or skipped
  * </pre>
@@ -54,6 +55,7 @@ public final class Decoder {
   private final KeyText operation;
   private final List<KeyText> businessId;
   private final OccurredAt occurredAt;
+  private final @Nullable KeyText routeBy;
   private final Map<String, Layout> layouts = new HashMap<>();
   private final UnmatchedOperations unmatched;
   private final StrictJson json = new StrictJson();
@@ -72,12 +74,16 @@ public final class Decoder {
     pipeline = spec.name();
     replayTopic = spec.source().replayTopic();
     explode = spec.event().explode() == null ? null : JsonPointer.compile(spec.event().explode());
-    operation = new KeyText("operation", spec.event().operation(), utf8);
+    operation = new KeyText(Reason.BAD_KEY, "operation", spec.event().operation(), utf8);
     businessId =
         spec.event().businessId().stream()
-            .map(source -> new KeyText("business-id", source, utf8))
+            .map(source -> new KeyText(Reason.BAD_KEY, "business-id", source, utf8))
             .toList();
     occurredAt = new OccurredAt(spec.event().occurredAt(), utf8, clock);
+    routeBy =
+        spec.sink().routeBy() == null
+            ? null
+            : new KeyText(Reason.BAD_ROUTE, "route-by", spec.sink().routeBy(), utf8);
     spec.operations()
         .forEach((name, effects) -> layouts.put(name, new Layout(effects, spec.event(), utf8)));
     unmatched = spec.unmatchedOperations();
@@ -235,7 +241,8 @@ public final class Decoder {
               "the operation " + Excerpt.of(name) + " isn't in the pipeline file's operations"));
       // Nothing is known of its values; the same bytes again are the same reject.
       Fingerprint bytes = new Fingerprint(NO_FIELDS, Digest.hash(payload.part().toString()));
-      return reject(new Identity(key, id, name, bytes), problems, payload.record(), part);
+      return reject(
+          new Identity(key, id, name, bytes), key.route(), problems, payload.record(), part);
     }
     long time = 0;
     try {
@@ -244,17 +251,25 @@ public final class Decoder {
       problems.add(e);
     }
     List<Value> values = layout.values(payload, problems);
+    int route = key.route();
+    if (routeBy != null) {
+      try {
+        route = Route.of(Digest.hash(routeBy.of(payload)));
+      } catch (Unreadable e) {
+        problems.add(e);
+      }
+    }
     Fingerprint fingerprint = layout.fingerprint(payload, values, problems, digest);
     Identity identity = new Identity(key, id, name, fingerprint);
     return problems.isEmpty()
-        ? new Event(identity, time, values, Verdict.FIRST, payload.record(), part)
-        : reject(identity, problems, payload.record(), part);
+        ? new Event(identity, route, time, values, Verdict.FIRST, payload.record(), part)
+        : reject(identity, route, problems, payload.record(), part);
   }
 
   private static Reject reject(
-      Identity identity, List<Unreadable> problems, SourceRecord record, int part) {
+      Identity identity, int route, List<Unreadable> problems, SourceRecord record, int part) {
     String message = String.join("; ", problems.stream().map(Unreadable::message).toList());
-    return new Reject(identity, problems.get(0).reason(), message, record, part);
+    return new Reject(identity, route, problems.get(0).reason(), message, record, part, null);
   }
 
   /**

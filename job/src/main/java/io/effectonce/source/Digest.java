@@ -66,7 +66,11 @@ final class Digest {
     return (short) digest.hash();
   }
 
-  /** The hash of a text of which no value is known. */
+  /**
+   * The hash of a text by itself. Enough to choose a writer by, for which SHA-256 would be dear:
+   * CRC32C spreads numbered names evenly, and who makes texts of one hash on purpose only keeps one
+   * writer busy.
+   */
   static int hash(String text) {
     byte[] bytes = utf16(text);
     return crc(bytes, bytes.length);

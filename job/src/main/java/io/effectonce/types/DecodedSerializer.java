@@ -59,6 +59,7 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
   private static void writeOrigin(Decoded decoded, DataOutputView out) throws IOException {
     SourceRecordSerializer.INSTANCE.serialize(decoded.record(), out);
     Wire.writeUnsigned(out, decoded.part());
+    out.writeShort(decoded.route());
     Long replayOf = decoded.replayOf();
     out.writeBoolean(replayOf != null);
     if (replayOf != null) {
@@ -88,16 +89,17 @@ public final class DecodedSerializer extends ImmutableSerializer<Decoded> {
     int kind = in.readByte();
     SourceRecord record = SourceRecordSerializer.INSTANCE.deserialize(in);
     int part = Wire.readUnsigned(in);
+    int route = in.readShort();
     Long replayOf = in.readBoolean() ? in.readLong() : null;
     @Nullable Identity identity =
         kind == REJECT_WITHOUT_IDENTITY ? null : IdentitySerializer.read(in);
     if (kind == EVENT && identity != null) {
       long occurredAt = in.readLong();
       Verdict verdict = verdict(in.readByte());
-      return new Event(identity, occurredAt, values(in), verdict, record, part, replayOf);
+      return new Event(identity, route, occurredAt, values(in), verdict, record, part, replayOf);
     }
     Reason reason = Reason.valueOf(Wire.readText(in));
-    return new Reject(identity, reason, Wire.readText(in), record, part, replayOf);
+    return new Reject(identity, route, reason, Wire.readText(in), record, part, replayOf);
   }
 
   private static List<Value> values(DataInputView in) throws IOException {

@@ -6,7 +6,7 @@ import org.apache.flink.api.common.typeutils.TypeSerializerSnapshot;
 import org.apache.flink.core.memory.DataInputView;
 import org.apache.flink.core.memory.DataOutputView;
 
-/** A sighting in 10 bytes. */
+/** A sighting in 12 bytes. */
 public final class SightingSerializer extends ImmutableSerializer<Sighting> {
   private static final long serialVersionUID = 1;
 
@@ -14,18 +14,19 @@ public final class SightingSerializer extends ImmutableSerializer<Sighting> {
 
   @Override
   public int getLength() {
-    return 10;
+    return 12;
   }
 
   @Override
   public void serialize(Sighting sighting, DataOutputView out) throws IOException {
     IdentitySerializer.writeFingerprint(sighting.fingerprint(), out);
     out.writeInt(sighting.firstSeen());
+    out.writeShort(sighting.route());
   }
 
   @Override
   public Sighting deserialize(DataInputView in) throws IOException {
-    return new Sighting(IdentitySerializer.readFingerprint(in), in.readInt());
+    return new Sighting(IdentitySerializer.readFingerprint(in), in.readInt(), in.readShort());
   }
 
   @Override

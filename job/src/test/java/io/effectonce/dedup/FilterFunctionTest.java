@@ -59,6 +59,7 @@ class FilterFunctionTest {
   private static Event old(Event event) {
     return new Event(
         event.identity(),
+        event.route(),
         0,
         event.values(),
         event.verdict(),
@@ -156,6 +157,76 @@ class FilterFunctionTest {
             .containsExactly("FIRST", "FIRST", "FIRST");
         assertThat(filter.entries()).isZero();
         assertThat(filter.duplicates()).isEmpty();
+      }
+    }
+  }
+
+  /** Each amount is routed to a writer of its own. */
+  @Nested
+  class Routes {
+    private static final TestPipeline PIPELINE =
+        pipeline("{ window: 1 h }").with("commit: local", "commit: local, route-by: /amount");
+    private static final String WITHOUT_AMOUNT = "{'id':1,'op':'PAY'}";
+
+    private static int route(String value) {
+      return PIPELINE.decode(value).get(0).route();
+    }
+
+    private static List<Integer> routesOf(FilterSubtask filter, String... values) throws Exception {
+      return filter.passed(FilterSubtask.decode(PIPELINE, START, 0, values)).stream()
+          .map(Decoded::route)
+          .toList();
+    }
+
+    @Test
+    void shouldSendAConflictToTheWriterOfTheFirst() throws Exception {
+      assertThat(route(PAY)).isNotEqualTo(route(PAY_OTHER_AMOUNT));
+      try (FilterSubtask filter = FilterSubtask.start(PIPELINE)) {
+        assertThat(routesOf(filter, PAY, PAY_OTHER_AMOUNT, PAY_OTHER_AMOUNT))
+            .containsExactly(route(PAY), route(PAY), route(PAY));
+      }
+    }
+
+    @Test
+    void shouldStillKnowThatWriterAfterARestore() throws Exception {
+      OperatorSubtaskState savepoint;
+      try (FilterSubtask filter = FilterSubtask.start(PIPELINE)) {
+        routesOf(filter, PAY);
+        savepoint = filter.savepoint();
+      }
+      try (FilterSubtask filter = FilterSubtask.restore(PIPELINE, savepoint, START)) {
+        assertThat(routesOf(filter, PAY_OTHER_AMOUNT)).containsExactly(route(PAY));
+      }
+    }
+
+    @Test
+    void shouldSendACorrectionToItsOwnWriter() throws Exception {
+      assertThat(route(PAY)).isNotEqualTo(route(WITHOUT_AMOUNT));
+      try (FilterSubtask filter = FilterSubtask.start(PIPELINE)) {
+        assertThat(routesOf(filter, WITHOUT_AMOUNT, PAY))
+            .containsExactly(route(WITHOUT_AMOUNT), route(PAY));
+      }
+    }
+
+    /** After it, so that it finds the dead letter. */
+    @Test
+    void shouldSendTheCorrectionOfWhatWasTooOldToTheSameWriter() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(PIPELINE)) {
+        List<Decoded> passed =
+            filter.passed(
+                List.of(
+                    FilterSubtask.decode(PIPELINE, 0, 0, PAY).get(0),
+                    FilterSubtask.decode(PIPELINE, START, 1, PAY).get(0)));
+        assertThat(passed).map(FilterSubtask::text).containsExactly("TOO_OLD", "CONFLICT");
+        assertThat(passed).map(Decoded::route).containsExactly(route(PAY), route(PAY));
+      }
+    }
+
+    @Test
+    void shouldLeaveARejectThatContradictsAnEventToItsOwnWriter() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(PIPELINE)) {
+        assertThat(routesOf(filter, PAY, WITHOUT_AMOUNT))
+            .containsExactly(route(PAY), route(WITHOUT_AMOUNT));
       }
     }
   }
@@ -602,7 +673,7 @@ class FilterFunctionTest {
     private static final int KEY_BYTES = 1 + 16 + 1;
 
     /** Time and sighting. */
-    private static final int VALUE_BYTES = 8 + 10;
+    private static final int VALUE_BYTES = 8 + 12;
 
     /** A savepoint has the length of each before it. */
     private static final int LENGTHS = 4 + 4;
@@ -623,7 +694,7 @@ class FilterFunctionTest {
     }
 
     @Test
-    void shouldBeThirtySixBytesAnEntry() throws Exception {
+    void shouldBeThirtyEightBytesAnEntry() throws Exception {
       try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
         fill(filter, 0, 1_000);
         long before = filter.savepoint().getManagedKeyedState().getStateSize();

@@ -190,7 +190,7 @@ final class FilterSubtask implements AutoCloseable {
     return more;
   }
 
-  private static String text(Decoded decoded) {
+  static String text(Decoded decoded) {
     return decoded instanceof Event event
         ? event.verdict().name()
         : ((Reject) decoded).reason().name();

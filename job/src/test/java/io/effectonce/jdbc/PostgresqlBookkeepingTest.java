@@ -242,7 +242,9 @@ class PostgresqlBookkeepingTest {
     long id = database.number("SELECT min(id) FROM dead_letter");
 
     DIALECT.storeFailedReplay(
-        connection, id, new Reject(null, Reason.BAD_KEY, "still", record(9, "v"), 0, id));
+        connection,
+        id,
+        new Reject(null, Reason.BAD_KEY, "still", record(9, "v"), 0).asReplay(id, record(9, "v")));
     DIALECT.closeReplayed(connection, id);
 
     assertThat(DIALECT.lockDeadLetter(connection, "test", id, 0))

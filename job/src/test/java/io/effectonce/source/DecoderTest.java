@@ -9,6 +9,7 @@ import static io.effectonce.source.Pipelines.pipeline;
 import static io.effectonce.source.Pipelines.pointer;
 import static io.effectonce.source.Pipelines.record;
 import static io.effectonce.source.Pipelines.required;
+import static io.effectonce.source.Pipelines.routedBy;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -32,9 +33,12 @@ import java.time.Clock;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import org.apache.flink.runtime.state.KeyGroupRangeAssignment;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -775,6 +779,152 @@ class DecoderTest {
       List<Decoded> decoded = Outcomes.of(ITEMS, record("orders", THREE, headers)).decoded;
 
       assertThat(decoded).hasSize(3).allMatch(part -> part.replayOf() == null);
+    }
+  }
+
+  @Nested
+  class Routes {
+    private static final PipelineSpec BY_USER =
+        routedBy(pointer("/user"), PLAIN, operation("CREATE", required("/id")));
+    private static final String EVENT = "{\"id\":\"a\",\"op\":\"CREATE\",\"user\":%s}";
+
+    private static Decoded only(PipelineSpec pipeline, String json) {
+      return Outcomes.of(pipeline, record(json)).decoded.get(0);
+    }
+
+    private static int route(String user) {
+      return Outcomes.of(BY_USER, record(EVENT.formatted(user))).event().route();
+    }
+
+    @Test
+    void areThoseOfTheBusinessIdByDefault() {
+      Decoded create = only(ORDERS, "{\"id\":\"a\",\"op\":\"CREATE\",\"amount\":1}");
+      assertThat(create.route()).isEqualTo(EventKey.of("other", List.of("a"), "x").route());
+      assertThat(only(ORDERS, "{\"id\":\"a\",\"op\":\"UPDATE\"}").route())
+          .isEqualTo(create.route());
+      assertThat(only(ORDERS, "{\"id\":\"b\",\"op\":\"UPDATE\"}").route())
+          .isNotEqualTo(create.route());
+    }
+
+    /** They are in savepoints: CRC32C of the text in UTF-16, its halves folded. */
+    @Test
+    void neverChange() {
+      assertThat(route("\"u-1\"")).isEqualTo(9_756);
+      assertThat(route("\"u-2\"")).isEqualTo(18_104);
+      assertThat(route("\"Zürich\"")).isEqualTo(21_008);
+      assertThat(route("17")).isEqualTo(27_284);
+    }
+
+    @Test
+    void areTheSameForAllThatIsOneText() {
+      assertThat(List.of(route("17.0"), route("1.7e1"), route("\"17\""))).containsOnly(route("17"));
+      assertThat(route("\"17.0\"")).isNotEqualTo(route("17"));
+    }
+
+    @Test
+    void spreadNumberedUsersEvenly() {
+      Map<Integer, Integer> users = new HashMap<>();
+      for (int user = 0; user < 9_000; user++) {
+        users.merge(
+            KeyGroupRangeAssignment.assignKeyToParallelOperator(
+                route("\"user-" + user + "\""), 128, 3),
+            1,
+            Integer::sum);
+      }
+      assertThat(users.values()).hasSize(3).allMatch(count -> count > 2_700 && count < 3_300);
+    }
+
+    @Test
+    void areNoPartOfTheFingerprint() {
+      assertThat(only(BY_USER, EVENT.formatted("1")).identity())
+          .isEqualTo(only(BY_USER, EVENT.formatted("2")).identity());
+    }
+
+    @Test
+    void areReadFromThePartOrFromTheWholeRecord() {
+      String record =
+          "{\"user\":\"u\",\"items\":["
+              + "{\"id\":\"a\",\"op\":\"CREATE\",\"user\":\"v\"},"
+              + "{\"id\":\"b\",\"op\":\"CREATE\",\"user\":\"w\"}]}";
+      EventSpec items = exploded("/items");
+      PipelineSpec byPart = routedBy(pointer("/user"), items, operation("CREATE", required("/id")));
+      PipelineSpec byRecord =
+          routedBy(pointer("//user"), items, operation("CREATE", required("/id")));
+
+      assertThat(Outcomes.of(byPart, record(record)).decoded)
+          .map(Decoded::route)
+          .containsExactly(route("\"v\""), route("\"w\""));
+      assertThat(Outcomes.of(byRecord, record(record)).decoded)
+          .map(Decoded::route)
+          .containsExactly(route("\"u\""), route("\"u\""));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+        delimiter = '|',
+        quoteCharacter = '~',
+        value = {
+          "{\"id\":\"a\",\"op\":\"CREATE\"} | /user is missing",
+          "{\"id\":\"a\",\"op\":\"CREATE\",\"user\":null} | /user is null",
+          "{\"id\":\"a\",\"op\":\"CREATE\",\"user\":\"\"} | /user is empty",
+          "{\"id\":\"a\",\"op\":\"CREATE\",\"user\":[1]} | /user is no scalar: '[1]'",
+          "{\"id\":\"a\",\"op\":\"CREATE\",\"user\":\"\\u0000\"} | /user holds the NUL"
+              + " character: '\\u0000'",
+        })
+    void ofAValueThatChoosesNoWriterAreThoseOfTheKeyInAReject(String json, String message) {
+      Reject reject = Outcomes.of(BY_USER, record(json)).reject();
+
+      assertThat(reject.reason()).isEqualTo(Reason.BAD_ROUTE);
+      assertThat(reject.reason().stage()).isEqualTo(Reason.Stage.VALUES);
+      assertThat(reject.message()).isEqualTo("route-by: " + message);
+      assertThat(reject.identity().key()).isEqualTo(EventKey.of("shop", List.of("a"), "CREATE"));
+      assertThat(reject.route()).isEqualTo(reject.identity().key().route());
+    }
+
+    /** Else a second way to be wrong would pass for the first one delivered again. */
+    @Test
+    void thatCantBeReadAreToldApartInTheFingerprint() {
+      String longArray = "[\"" + "x".repeat(1_000) + "%s\"]";
+      Reject one = (Reject) only(BY_USER, EVENT.formatted(longArray.formatted("1")));
+      Reject other = (Reject) only(BY_USER, EVENT.formatted(longArray.formatted("2")));
+
+      assertThat(one.message()).isEqualTo(other.message());
+      assertThat(one.identity().fingerprint().contradicts(other.identity().fingerprint())).isTrue();
+    }
+
+    /** Its correction finds its dead letter there. */
+    @Test
+    void ofARejectAreThoseOfTheEventItWouldHaveBeen() {
+      Decoded reject = only(BY_USER_AT, EVENT.formatted("\"u-1\", \"at\":\"noon\""));
+      assertThat(reject).isInstanceOf(Reject.class);
+      assertThat(reject.route()).isEqualTo(route("\"u-1\""));
+    }
+
+    private static final PipelineSpec BY_USER_AT =
+        routedBy(
+            pointer("/user"), occurringAt(pointer("/at")), operation("CREATE", required("/id")));
+
+    @Test
+    void ofARejectWithoutAKeyAreThoseOfItsPosition() {
+      Reject reject = (Reject) only(BY_USER, "{");
+      assertThat(reject.route())
+          .isEqualTo(EventKey.ofPosition(new Position("orders", 3, 42, 0)).route());
+    }
+
+    @Test
+    void stayWithAReplay() {
+      SourceRecord replay =
+          new SourceRecord(
+              "shop.replay",
+              0,
+              1,
+              Pipelines.TIMESTAMP,
+              null,
+              EVENT.formatted("\"u-1\"").getBytes(UTF_8),
+              new Replay("shop", 17, 0, "orders").headers());
+      Event event = Outcomes.of(BY_USER, replay).event();
+      assertThat(event.replayOf()).isEqualTo(17);
+      assertThat(event.route()).isEqualTo(route("\"u-1\""));
     }
   }
 

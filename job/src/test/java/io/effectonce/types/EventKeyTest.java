@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.effectonce.event.EventKey;
 import io.effectonce.event.Fingerprint;
 import io.effectonce.event.Position;
+import io.effectonce.event.Route;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.List;
@@ -86,6 +87,22 @@ class EventKeyTest {
         .hasToString("1e65bb5c9de701294d733062dbc600dc");
     assertThat(EventKey.ofPosition(new Position("events", 3, 42, 0)))
         .hasToString("e7c93e25db84d8437deb70b92f7e71fc");
+  }
+
+  @Example
+  void shouldRouteByTheBusinessIdAloneAndNeverChange() {
+    EventKey key = EventKey.of("payment-points", List.of("ord-1001"), "PAYMENT_SUCCEEDED");
+    // 0x7095 ^ 0x42cd
+    assertThat(key.route()).isEqualTo(0x3258);
+    assertThat(EventKey.of("other", List.of("ord-1001"), "REFUNDED").route())
+        .isEqualTo(key.route());
+  }
+
+  @Example
+  void shouldHaveNoRouteBeyondTheLast() {
+    assertThat(Route.of(-1)).isZero();
+    assertThat(Route.of(0xFFFF)).isEqualTo(Route.COUNT - 1);
+    assertThat(Route.of(0x8000)).isZero();
   }
 
   @Property(seed = "1")

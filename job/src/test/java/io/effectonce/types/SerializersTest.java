@@ -12,6 +12,7 @@ import io.effectonce.event.Identity;
 import io.effectonce.event.Position;
 import io.effectonce.event.Reason;
 import io.effectonce.event.Reject;
+import io.effectonce.event.Route;
 import io.effectonce.event.SourceRecord;
 import io.effectonce.event.Value;
 import io.effectonce.event.Verdict;
@@ -39,9 +40,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 class SerializersTest {
   private static final Fingerprint FINGERPRINT = new Fingerprint((short) -2, 0x80000001);
-  private static final Identity IDENTITY =
-      new Identity(EventKey.of("shop", List.of("o-1"), "PAY"), List.of("o-1"), "PAY", FINGERPRINT);
+  private static final Identity IDENTITY = identity(FINGERPRINT);
   private static final String LONG_TEXT = "ä€\uD83D\uDE00".repeat(40_000);
+
+  private static Identity identity(Fingerprint fingerprint) {
+    return new Identity(
+        EventKey.of("shop", List.of("o-1"), "PAY"), List.of("o-1"), "PAY", fingerprint);
+  }
 
   /** The same headers and bytes, so that records can be compared. */
   private static SourceRecord record() {
@@ -63,7 +68,8 @@ class SerializersTest {
   }
 
   private static Event event(Value... values) {
-    return new Event(IDENTITY, -5, List.of(values), Verdict.CONFLICT, record(), 300);
+    return new Event(
+        IDENTITY, Route.COUNT - 1, -5, List.of(values), Verdict.CONFLICT, record(), 300);
   }
 
   private static <T> byte[] bytes(TypeSerializer<T> serializer, T value) throws IOException {
@@ -175,7 +181,7 @@ class SerializersTest {
       assertRoundTrip(DecodedSerializer.INSTANCE, event().judged(verdict));
       assertRoundTrip(
           DecodedSerializer.INSTANCE,
-          new Event(IDENTITY, Long.MIN_VALUE, List.of(), verdict, emptyRecord(), 0));
+          new Event(IDENTITY, 0, Long.MIN_VALUE, List.of(), verdict, emptyRecord(), 0));
     }
 
     @Test
@@ -185,7 +191,7 @@ class SerializersTest {
           new Identity(EventKey.of("p", parts, "op"), parts, "op", new Fingerprint((short) 0, 0));
       assertRoundTrip(
           DecodedSerializer.INSTANCE,
-          new Event(compound, 0, List.of(), Verdict.FIRST, emptyRecord(), 0));
+          new Event(compound, 1, 0, List.of(), Verdict.FIRST, emptyRecord(), 0));
     }
 
     @ParameterizedTest
@@ -204,9 +210,9 @@ class SerializersTest {
           event(Value.NULL).asReplay(1, record()).judged(Verdict.REPLAY));
       assertRoundTrip(
           DecodedSerializer.INSTANCE,
-          new Reject(IDENTITY, Reason.BAD_KEY, "", emptyRecord(), 1, Long.MAX_VALUE));
+          new Reject(IDENTITY, 2, Reason.BAD_KEY, "", emptyRecord(), 1, Long.MAX_VALUE));
       assertRoundTrip(
-          DecodedSerializer.INSTANCE, new Reject(null, Reason.EMPTY, "", emptyRecord(), 0, 0L));
+          DecodedSerializer.INSTANCE, new Reject(null, 3, Reason.EMPTY, "", emptyRecord(), 0, 0L));
     }
 
     @Test
@@ -256,19 +262,37 @@ class SerializersTest {
     }
 
     @Test
-    void shouldKeepASightingInTenBytes() throws IOException {
-      Sighting sighting =
-          Sighting.at(1_700_000_000_999L, new Fingerprint((short) 0xABCD, 0x01020304));
+    void shouldKeepASightingInTwelveBytes() throws IOException {
+      Event event =
+          new Event(
+              identity(new Fingerprint((short) 0xABCD, 0x01020304)),
+              0x7EDC,
+              0,
+              List.of(),
+              Verdict.FIRST,
+              record(),
+              0);
+      Sighting sighting = Sighting.of(event, 1_700_000_000_999L);
       assertThat(hex(bytes(SightingSerializer.INSTANCE, sighting)))
-          .isEqualTo("abcd" + "01020304" + "6553f100");
-      assertThat(SightingSerializer.INSTANCE.getLength()).isEqualTo(10);
+          .isEqualTo("abcd" + "01020304" + "6553f100" + "7edc");
+      assertThat(SightingSerializer.INSTANCE.getLength()).isEqualTo(12);
       assertThat(roundTrip(SightingSerializer.INSTANCE, sighting)).isEqualTo(sighting);
+      assertThat(sighting.routeOr(5)).isEqualTo(0x7EDC);
+    }
+
+    @Test
+    void shouldKeepOfARejectThatItIsOne() throws IOException {
+      Reject reject = new Reject(IDENTITY, 7, Reason.BAD_TIME, "", record(), 0, null);
+      Sighting sighting = Sighting.of(reject, 1_700_000_000_999L);
+      assertThat(hex(bytes(SightingSerializer.INSTANCE, sighting)))
+          .isEqualTo("fffe" + "80000001" + "6553f100" + "ffff");
+      assertThat(roundTrip(SightingSerializer.INSTANCE, sighting).routeOr(5)).isEqualTo(5);
     }
 
     @Test
     void shouldKeepTheTimeOfASightingUntil2106() throws IOException {
       long late = Instant.parse("2106-02-07T06:28:15Z").toEpochMilli();
-      Sighting sighting = Sighting.at(late + 999, FINGERPRINT);
+      Sighting sighting = Sighting.of(event(), late + 999);
       assertThat(roundTrip(SightingSerializer.INSTANCE, sighting).firstSeenMillis())
           .isEqualTo(late);
     }
