@@ -8,8 +8,11 @@ import io.effectonce.source.DecodeFunction;
 import io.effectonce.spec.PipelineSpec;
 import io.effectonce.types.EventTypes;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.api.connector.source.Source;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
@@ -22,9 +25,19 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
  *                                        +.duplicates.> audit        (only with duplicates.table)
  * </pre>
  *
- * <p>Single arrows are chained: no serialization between them. The double one is the only shuffle.
- * A reject travels with the events, on the way that its record's events take, and becomes a dead
- * letter in the effects' own transaction.
+ * <p>Single arrows are chained: no serialization between them. The double one is the only shuffle,
+ * unless the file says which value chooses the writer, {@code sink.route-by}, or how many writers
+ * there are, {@code sink.parallelism}:
+ *
+ * <pre>
+ * source -> decode ==by business ID==> filter ==by route==> effects
+ *                                        |
+ *                                        +.duplicates.> audit        (only with duplicates.table)
+ * </pre>
+ *
+ * <p>The order of a business ID survives the second shuffle: all its events come from one filter
+ * subtask, and those of one route go to one writer. A reject travels with the events, on the way
+ * that its record's events take, and becomes a dead letter in the effects' own transaction.
  */
 public final class Pipeline {
   private Pipeline() {}
@@ -60,7 +73,16 @@ public final class Pipeline {
             .uid(OperatorIds.FILTER)
             .name(OperatorIds.FILTER);
 
-    passed.sinkTo(effects).uid(OperatorIds.EFFECTS).name(OperatorIds.EFFECTS);
+    Integer writers = spec.sink().parallelism();
+    boolean shuffled = spec.sink().routeBy() != null || writers != null;
+    DataStreamSink<Decoded> sink =
+        (shuffled ? byRoute(env, passed) : passed)
+            .sinkTo(effects)
+            .uid(OperatorIds.EFFECTS)
+            .name(OperatorIds.EFFECTS);
+    if (writers != null) {
+      sink.setParallelism(writers);
+    }
 
     if (spec.duplicates().table() != null) {
       passed
@@ -69,5 +91,14 @@ public final class Pipeline {
           .uid(OperatorIds.AUDIT)
           .name(OperatorIds.AUDIT);
     }
+  }
+
+  /**
+   * No keyed stream any more: behind one the writer, which has no keyed state, would get a RocksDB
+   * of its own, in memory that the filter needs.
+   */
+  private static DataStream<Decoded> byRoute(
+      StreamExecutionEnvironment env, DataStream<Decoded> passed) {
+    return new DataStream<>(env, passed.keyBy(Decoded::route, Types.INT).getTransformation());
   }
 }

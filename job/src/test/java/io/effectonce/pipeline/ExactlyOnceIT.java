@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -298,18 +300,7 @@ class ExactlyOnceIT {
 
   @Test
   void shouldKeepTheOrderOfABusinessIdAtParallelismFour() {
-    database.execute(
-        """
-        CREATE FUNCTION forward_only() RETURNS trigger LANGUAGE plpgsql AS $$
-          BEGIN
-            IF NEW.step < OLD.step THEN
-              RAISE EXCEPTION '% went from % to %', NEW.id, OLD.step, NEW.step
-                USING ERRCODE = 'insufficient_privilege';
-            END IF;
-            RETURN NEW;
-          END $$;
-        CREATE TRIGGER forward_only BEFORE UPDATE ON last_step FOR EACH ROW EXECUTE FUNCTION forward_only()
-        """);
+    refuseStepsBack();
     // Two operations, so that the keys of one business ID differ from step to step.
     TestPipeline pipeline =
         TestPipeline.parse(
@@ -343,6 +334,100 @@ class ExactlyOnceIT {
     assertThat(cluster.job(pipeline).parallelism(4).run()).containsEntry("read", 4_000L);
     assertThat(database.rows("SELECT count(*), min(step), max(step) FROM last_step"))
         .containsExactly("40 | 99 | 99");
+  }
+
+  @Test
+  void shouldGiveAUsersRowsOneWriterAndKeepTheOrderOfABusinessId() {
+    refuseStepsBack();
+    database.execute(
+        """
+        CREATE TABLE writers (user_id text, session int, PRIMARY KEY (user_id, session));
+        CREATE FUNCTION note_writer() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN
+            INSERT INTO writers VALUES (NEW.user_id, pg_backend_pid()) ON CONFLICT DO NOTHING;
+            RETURN NEW;
+          END $$;
+        CREATE TRIGGER note_writer BEFORE INSERT OR UPDATE ON points FOR EACH ROW EXECUTE FUNCTION note_writer()
+        """);
+    int steps = 10;
+    String operations =
+        IntStream.range(0, steps)
+            .mapToObj(
+                step ->
+                    """
+                    STEP_%d:
+                      - { upsert: last_step, key: { id: /id }, set: { step: /step } }
+                      - { increment: points, key: { user_id: /user }, add: { points: { value: 1 } } }
+                    """
+                        .formatted(step))
+            .collect(Collectors.joining());
+    TestPipeline pipeline =
+        TestPipeline.parse(
+            """
+            pipeline: steps
+            source: { bootstrap-servers: "%s", topics: [%s] }
+            event: { business-id: /id, operation: /op }
+            dedup: %s
+            operations:
+            %s
+            sink:
+            %s
+              commit: local
+              route-by: /user
+              parallelism: 3
+              batch: { max-rows: 7, max-delay: 5 ms }
+            """
+                .formatted(
+                    TestKafka.broker().bootstrapServers(),
+                    topic,
+                    FILTER,
+                    operations.indent(2),
+                    database.sinkLines()),
+            Map.of());
+    for (int partition = 0; partition < 4; partition++) {
+      List<String> records = new ArrayList<>();
+      for (int step = 0; step < steps; step++) {
+        for (int order = 0; order < 100; order++) {
+          records.add(
+              "{'id':'%d-%d','op':'STEP_%d','step':%d,'user':'u%d'}"
+                  .formatted(partition, order, step, step, order % 30));
+        }
+      }
+      records.addAll(records.subList(0, 250));
+      TestKafka.send(topic, partition, records);
+    }
+
+    assertThat(cluster.job(pipeline).parallelism(4).run())
+        .containsEntry("read", 5_000L)
+        .containsEntry("applied", 4_000L)
+        .containsEntry("duplicates", 1_000L);
+
+    assertThat(database.rows("SELECT count(*), min(step), max(step) FROM last_step"))
+        .containsExactly("400 | 9 | 9");
+    // 100 orders of 30 users: ten of them have four orders in each partition, the others three.
+    assertThat(database.rows("SELECT points, count(*) FROM points GROUP BY points ORDER BY points"))
+        .containsExactly("120 | 20", "160 | 10");
+    assertThat(
+            database.rows(
+                "SELECT count(DISTINCT user_id), count(*), count(DISTINCT session) FROM writers"))
+        .as("users, their writers, all writers")
+        .containsExactly("30 | 30 | 3");
+  }
+
+  /** Fails the job when a business ID's event takes effect after a later one. */
+  private void refuseStepsBack() {
+    database.execute(
+        """
+        CREATE FUNCTION forward_only() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN
+            IF NEW.step < OLD.step THEN
+              RAISE EXCEPTION '% went from % to %', NEW.id, OLD.step, NEW.step
+                USING ERRCODE = 'insufficient_privilege';
+            END IF;
+            RETURN NEW;
+          END $$;
+        CREATE TRIGGER forward_only BEFORE UPDATE ON last_step FOR EACH ROW EXECUTE FUNCTION forward_only()
+        """);
   }
 
   @Test

@@ -20,7 +20,6 @@ import java.util.stream.StreamSupport;
 import org.apache.flink.api.common.serialization.SerializerConfigImpl;
 import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.runtime.jobgraph.JobEdge;
-import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobgraph.JobVertex;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.graph.StreamEdge;
@@ -30,14 +29,23 @@ import org.apache.flink.streaming.runtime.partitioner.ForwardPartitioner;
 import org.apache.flink.streaming.runtime.partitioner.KeyGroupStreamPartitioner;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PipelineGraphTest {
   private static final int PARALLELISM = 4;
   private static final String AUDIT = "duplicate_event";
   private static final String NO_AUDIT = "null";
+  private static final String ROUTED = ", route-by: /user";
 
   private static StreamGraph graph(String auditTable) {
+    return graph(auditTable, "");
+  }
+
+  /**
+   * @param writers what the sink says of them, with a comma in front
+   */
+  private static StreamGraph graph(String auditTable, String writers) {
     PipelineSpec spec =
         TestPipeline.parse(
                 """
@@ -46,10 +54,10 @@ class PipelineGraphTest {
                 event: { business-id: /id, operation: /op }
                 dedup: { window: 7 d }
                 operations: { PAY: [ { upsert: payment, key: { id: /id } } ] }
-                sink: { url: "jdbc:postgresql://localhost/test", commit: local }
+                sink: { url: "jdbc:postgresql://localhost/test", commit: local%s }
                 duplicates: { table: %s }
                 """
-                    .formatted(auditTable),
+                    .formatted(writers, auditTable),
                 Map.of())
             .spec();
     StreamExecutionEnvironment env =
@@ -120,10 +128,7 @@ class PipelineGraphTest {
   @ParameterizedTest
   @ValueSource(strings = {AUDIT, NO_AUDIT})
   void shouldChainAllElse(String auditTable) {
-    JobGraph job = graph(auditTable).getJobGraph();
-    List<JobVertex> vertices =
-        StreamSupport.stream(job.getVerticesSortedTopologicallyFromSources().spliterator(), false)
-            .toList();
+    List<JobVertex> vertices = vertices(graph(auditTable));
     assertThat(vertices.stream().map(JobVertex::getName))
         .containsExactly(
             "Source: source -> decode",
@@ -134,9 +139,56 @@ class PipelineGraphTest {
   }
 
   @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        ", route-by: /user | 4",
+        ", parallelism: 3 | 3",
+        ", parallelism: 7 | 7",
+        ", route-by: /user, parallelism: 1 | 1"
+      })
+  void shouldShuffleByRouteToAsManyWritersAsTheFileSays(String writers, int parallelism) {
+    List<JobVertex> vertices = vertices(graph(AUDIT, writers));
+    assertThat(vertices.stream().map(vertex -> vertex.getName() + " x" + vertex.getParallelism()))
+        .containsExactly(
+            "Source: source -> decode x4",
+            "filter -> audit: Writer -> audit: Committer x4",
+            "effects: Writer x" + parallelism);
+    assertThat(vertices.stream().flatMap(vertex -> vertex.getInputs().stream()))
+        .map(JobEdge::getShipStrategyName)
+        .containsExactly("HASH", "HASH");
+  }
+
+  /** A RocksDB of the writer's own would take memory from the filter's. */
+  @Test
+  void shouldGiveTheWriterNoKeyedState() {
+    StreamNode writer =
+        nodes(graph(NO_AUDIT, ROUTED)).stream()
+            .filter(node -> node.getTransformationUID().equals("effects"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(writer.getStateKeySerializer()).isNull();
+    assertThat(writer.getStatePartitioners()).isEmpty();
+  }
+
+  /** A savepoint's state must be found whichever way events go to the writers. */
+  @Test
+  void shouldHaveTheSameUidsWithAndWithoutRoutes() {
+    assertThat(nodes(graph(AUDIT, ROUTED)).stream().map(StreamNode::getTransformationUID))
+        .containsExactlyElementsOf(
+            nodes(graph(AUDIT)).stream().map(StreamNode::getTransformationUID).toList());
+  }
+
+  private static List<JobVertex> vertices(StreamGraph graph) {
+    return StreamSupport.stream(
+            graph.getJobGraph().getVerticesSortedTopologicallyFromSources().spliterator(), false)
+        .toList();
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {AUDIT, NO_AUDIT})
   void shouldSendNothingWithoutASerializerOfOurOwn(String auditTable) {
-    StreamGraph graph = graph(auditTable);
+    StreamGraph graph = graph(auditTable, ROUTED);
     for (StreamEdge edge : edges(graph)) {
       TypeSerializer<?> serializer =
           edge.getOutputTag() == null
@@ -150,9 +202,14 @@ class PipelineGraphTest {
 
   @Test
   void shouldBeWhatItsDocumentationDraws() throws IOException {
-    StreamGraph graph = graph(AUDIT);
-    assertThat(edges(graph).stream().map(edge -> arrow(graph, edge)))
-        .containsExactlyInAnyOrderElementsOf(arrows(drawing()));
+    List<StreamGraph> graphs = List.of(graph(AUDIT), graph(AUDIT, ROUTED));
+    List<List<String>> drawings = drawings();
+    assertThat(drawings).hasSameSizeAs(graphs);
+    for (int i = 0; i < graphs.size(); i++) {
+      StreamGraph graph = graphs.get(i);
+      assertThat(edges(graph).stream().map(edge -> arrow(graph, edge)))
+          .containsExactlyInAnyOrderElementsOf(arrows(drawings.get(i)));
+    }
   }
 
   private static String arrow(StreamGraph graph, StreamEdge edge) {
@@ -169,11 +226,14 @@ class PipelineGraphTest {
         + graph.getStreamNode(edge.getTargetId()).getTransformationUID();
   }
 
-  private static List<String> drawing() throws IOException {
+  private static List<List<String>> drawings() throws IOException {
     String source = Files.readString(Path.of("src/main/java/io/effectonce/pipeline/Pipeline.java"));
     Matcher pre = Pattern.compile("<pre>\\n(.*?)\\n \\* </pre>", Pattern.DOTALL).matcher(source);
-    assertThat(pre.find()).as("a drawing in Pipeline's Javadoc").isTrue();
-    return pre.group(1).lines().map(line -> line.replaceFirst("^ \\*", " ")).toList();
+    return pre.results()
+        .map(
+            drawing ->
+                drawing.group(1).lines().map(line -> line.replaceFirst("^ \\*", " ")).toList())
+        .toList();
   }
 
   /** The arrows of a drawing; a branch hangs below the operator that it comes from. */
