@@ -45,8 +45,7 @@ class MainTest {
 
   @Test
   void aFileThatCannotBeUsedIsThrownWithEveryProblem() throws IOException {
-    Path file =
-        example("${DB_PASSWORD}", "secret", "commit: local", "commit: often", "7 d", "soon");
+    Path file = example("${DB_PASSWORD}", "secret", "${SINK_COMMIT:local}", "often", "7 d", "soon");
     assertThatThrownBy(() -> Main.main(file.toString()))
         .isInstanceOf(UnusableException.class)
         .hasMessageContaining("sink.commit")
