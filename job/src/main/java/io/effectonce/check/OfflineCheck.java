@@ -5,6 +5,7 @@ import io.effectonce.spec.DedupSpec;
 import io.effectonce.spec.EffectSpec;
 import io.effectonce.spec.OperationSpec;
 import io.effectonce.spec.PipelineSpec;
+import io.effectonce.spec.SinkSpec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,6 +29,7 @@ public final class OfflineCheck {
   public static List<Finding> of(PipelineSpec spec) {
     OfflineCheck check = new OfflineCheck(spec);
     check.flinkSettings();
+    check.writers();
     check.memory();
     check.repeats();
     check.waiting();
@@ -42,6 +44,14 @@ public final class OfflineCheck {
       settings = FlinkSettings.of(spec);
       int parallelism = settings.get(CoreOptions.DEFAULT_PARALLELISM);
       int max = settings.get(PipelineOptions.MAX_PARALLELISM);
+      Integer writers = spec.sink().parallelism();
+      if (writers != null && writers > max) {
+        findings.add(
+            Finding.problem(
+                "sink.parallelism",
+                "is %d, more than %s, which is %d"
+                    .formatted(writers, PipelineOptions.MAX_PARALLELISM.key(), max)));
+      }
       if (parallelism > max) {
         findings.add(
             Finding.problem(
@@ -54,6 +64,33 @@ public final class OfflineCheck {
           .lines()
           .forEach(line -> findings.add(Finding.problem("flink", line)));
     }
+  }
+
+  /** What several writers of one checkpoint could do to each other. */
+  private void writers() {
+    if (spec.sink().commit() != SinkSpec.Commit.XA || hasOneWriter()) {
+      return;
+    }
+    findings.addAll(RowWriters.findings(spec));
+    if (spec.sink().routeBy() != null
+        && spec.dedup().window() == null
+        && spec.sink().ledgerKeep() != null) {
+      findings.add(
+          Finding.warning(
+              "dedup",
+              "is off: an event that comes again with another %s goes to another writer, which waits"
+                      .formatted(spec.sink().routeBy().text())
+                  + " for the ledger's row of the first one, until a lock timeout restarts the job."
+                  + " The filter would send both to one writer"));
+    }
+  }
+
+  /** As far as the file says: {@code flink run -p} may say otherwise. */
+  private boolean hasOneWriter() {
+    Integer writers = spec.sink().parallelism();
+    return writers == null
+        ? "1".equals(spec.flink().get(CoreOptions.DEFAULT_PARALLELISM.key()))
+        : writers == 1;
   }
 
   private void memory() {
@@ -81,13 +118,24 @@ public final class OfflineCheck {
     }
   }
 
-  /** Effects that a late repeat changes, in a pipeline without a ledger. */
+  /** Effects that a repeat changes, or a late one, in a pipeline without a ledger. */
   private void repeats() {
     if (spec.sink().ledgerKeep() != null) {
       return;
     }
     for (Map.Entry<String, OperationSpec> operation : spec.operations().entrySet()) {
       for (EffectSpec effect : operation.getValue().effects()) {
+        if (effect instanceof EffectSpec.Increment increment) {
+          findings.add(
+              Finding.warning(
+                  "operations." + operation.getKey(),
+                  "increment of %s has no ledger: it is exactly once only %s; any other repeat is added again"
+                      .formatted(
+                          increment.table(),
+                          spec.dedup().window() == null
+                              ? "if nothing is delivered twice and the job goes on from its newest checkpoint"
+                              : "within the filter's window and while the job goes on from its newest checkpoint")));
+        }
         if (effect instanceof EffectSpec.Upsert upsert && upsert.version() == null) {
           findings.add(
               Finding.warning(

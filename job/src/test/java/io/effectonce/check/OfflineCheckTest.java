@@ -87,10 +87,74 @@ class OfflineCheckTest {
         .containsExactly("sink.retry-for");
   }
 
-  private static List<Finding> check(String part, String replacement)
-      throws InvalidPipelineException {
-    assertThat(PIPELINE).contains(part);
-    return OfflineCheck.of(
-        PipelineFile.parse("test.yaml", PIPELINE.replace(part, replacement), Map.of()));
+  @Test
+  void writersAreBoundedByTheKeyGroups() throws InvalidPipelineException {
+    assertThat(check("commit: local", "commit: local\n  parallelism: 129"))
+        .containsExactly(
+            Finding.problem(
+                "sink.parallelism", "is 129, more than pipeline.max-parallelism, which is 128"));
+    assertThat(check("commit: local", "commit: local\n  parallelism: 128")).isEmpty();
+  }
+
+  @Test
+  void localWritersMayShareRows() throws InvalidPipelineException {
+    assertThat(check("commit: local", "commit: local\n  route-by: /user")).isEmpty();
+    assertThat(check("commit: local", "commit: xa\n  route-by: /user"))
+        .extracting(Finding::path)
+        .containsExactly("sink.route-by");
+  }
+
+  @Test
+  void warnsWhereConflictsOfXaWouldWaitForEachOther() throws InvalidPipelineException {
+    String waits =
+        "is off: an event that comes again with another /id goes to another writer, which waits for"
+            + " the ledger's row of the first one, until a lock timeout restarts the job. The filter"
+            + " would send both to one writer";
+    String routed = "commit: xa\n  route-by: /id";
+    assertThat(check("dedup: { window: 7 d }", "dedup: off", "commit: local", routed))
+        .containsExactly(Finding.warning("dedup", waits));
+    assertThat(check("commit: local", routed)).isEmpty();
+    assertThat(check("dedup: { window: 7 d }", "dedup: off", "commit: local", "commit: xa"))
+        .isEmpty();
+    assertThat(
+            check(
+                "dedup: { window: 7 d }",
+                "dedup: off",
+                "commit: local",
+                routed + "\n  parallelism: 1"))
+        .isEmpty();
+  }
+
+  @Test
+  void saysHowFarAnIncrementOfXaHoldsWithoutALedger() throws InvalidPipelineException {
+    String increment = "{ increment: payments, key: { id: /id }, add: { amount: /amount } }";
+    String upsert = "{ upsert: payments, key: { id: /id }, set: { amount: /amount } }";
+    String off = "commit: xa\n  ledger: off";
+    assertThat(check(upsert, increment, "commit: local", off))
+        .contains(
+            Finding.warning(
+                "operations.PAID",
+                "increment of payments has no ledger: it is exactly once only within the filter's"
+                    + " window and while the job goes on from its newest checkpoint; any other"
+                    + " repeat is added again"));
+    assertThat(
+            check(upsert, increment, "commit: local", off, "dedup: { window: 7 d }", "dedup: off"))
+        .contains(
+            Finding.warning(
+                "operations.PAID",
+                "increment of payments has no ledger: it is exactly once only if nothing is"
+                    + " delivered twice and the job goes on from its newest checkpoint; any other"
+                    + " repeat is added again"));
+    assertThat(check(upsert, increment, "commit: local", "commit: xa")).isEmpty();
+  }
+
+  /** The findings in the pipeline with parts of it replaced, each given before its replacement. */
+  private static List<Finding> check(String... replacements) throws InvalidPipelineException {
+    String text = PIPELINE;
+    for (int i = 0; i < replacements.length; i += 2) {
+      assertThat(text).contains(replacements[i]);
+      text = text.replace(replacements[i], replacements[i + 1]);
+    }
+    return OfflineCheck.of(PipelineFile.parse("test.yaml", text, Map.of()));
   }
 }

@@ -1,0 +1,329 @@
+package io.effectonce.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.effectonce.check.Finding.Severity;
+import io.effectonce.spec.InvalidPipelineException;
+import io.effectonce.spec.PipelineFile;
+import io.effectonce.spec.PipelineSpec;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RowWritersTest {
+  private static final String CONSEQUENCE =
+      "two writers wait for one row, until a lock timeout restarts the job. Ways out: another"
+          + " route-by, commit: local, or sink.parallelism: 1";
+
+  private static PipelineSpec spec(String event, String sink, String operations) {
+    try {
+      return PipelineFile.parse(
+          "test.yaml",
+          """
+          pipeline: test
+          source: { bootstrap-servers: "localhost:9", topics: [events] }
+          event: { business-id: %s, operation: /op }
+          dedup: { window: 7 d }
+          sink: { url: "jdbc:postgresql://localhost/test", commit: xa%s }
+          operations:
+          """
+                  .formatted(event, sink)
+              + operations.indent(2),
+          Map.of());
+    } catch (InvalidPipelineException e) {
+      throw new IllegalArgumentException(e);
+    }
+  }
+
+  private static List<Finding> byUser(String operations) {
+    return RowWriters.findings(spec("/id", ", route-by: /user", operations));
+  }
+
+  private static List<Finding> byBusinessId(String businessId, String operations) {
+    return RowWriters.findings(spec(businessId, "", operations));
+  }
+
+  @Nested
+  class HoldsByConstruction {
+    @Test
+    void whereEveryKeyIsTheRoute() {
+      assertThat(
+              byUser(
+                  """
+                  PAY:
+                    - { increment: points, key: { user_id: /user }, add: { points: /points } }
+                    - { upsert: users, key: { id: /user }, set: { city: /city } }
+                  REFUND: [ { increment: points, key: { user_id: /user }, add: { points: /points } } ]
+                  """))
+          .isEmpty();
+    }
+
+    @Test
+    void whereTheRouteIsAPartOfEveryKey() {
+      assertThat(
+              byUser(
+                  """
+                  PAY: [ { insert: payments, key: { user_id: /user, id: /id } } ]
+                  DAY: [ { upsert: payments, key: { day: /day, user_id: /user } } ]
+                  """))
+          .isEmpty();
+    }
+
+    @Test
+    void whereTheKeyIsTheBusinessId() {
+      assertThat(byBusinessId("/id", "PAY: [ { insert: payments, key: { id: /id } } ]")).isEmpty();
+    }
+
+    @Test
+    void whereTheKeyHasEachPartOfACompoundBusinessId() {
+      assertThat(
+              byBusinessId(
+                  "[/shop, /id, { value: order }]",
+                  "PAY: [ { insert: payments, key: { id: /id, day: /day, shop: /shop } } ]"))
+          .isEmpty();
+    }
+
+    @Test
+    void whereThePartIsTheWholeRecord() {
+      assertThat(byBusinessId("/id", "PAY: [ { insert: payments, key: { id: //id } } ]")).isEmpty();
+    }
+
+    @Test
+    void whereTheRouteIsTheTopic() {
+      assertThat(
+              RowWriters.findings(
+                  spec(
+                      "/id",
+                      ", route-by: 'kafka:topic'",
+                      "PAY: [ { increment: topics, key: { t: kafka:topic }, add: { n: /n } } ]")))
+          .isEmpty();
+    }
+  }
+
+  @Nested
+  class DependsOnTheData {
+    @ParameterizedTest
+    @ValueSource(
+        strings = {
+          "insert: payments, key: { id: /id }",
+          "upsert: payments, key: { id: /id }, set: { city: /city }",
+          "increment: payments, key: { id: /id }, add: { n: /n }"
+        })
+    void whereTheKeyIsAnotherValue(String effect) {
+      assertThat(byUser("PAY: [ { " + effect + " } ]"))
+          .containsExactly(
+              warning(
+                  "the writer is chosen by /user, but rows of payments are found by { id: /id } in"
+                      + " PAY: all events that reach one row must have the same /user. Where the"
+                      + " data break that, "));
+    }
+
+    @Test
+    void whereNoEventSaysWhoseRowsItsBusinessIdReaches() {
+      assertThat(
+              byBusinessId(
+                  "/id", "PAY: [ { increment: points, key: { user_id: /user }, add: { n: /n } } ]"))
+          .containsExactly(
+              warning(
+                  "the writer is chosen by /id, the business ID, but rows of points are found by {"
+                      + " user_id: /user } in PAY: all events that reach one row must have the same"
+                      + " /id. Where the data break that, "));
+    }
+
+    @Test
+    void whereTheKeyHasAPartOfACompoundBusinessId() {
+      assertThat(byBusinessId("[/shop, /id]", "PAY: [ { insert: payments, key: { id: /id } } ]"))
+          .containsExactly(
+              warning(
+                  "the writer is chosen by /shop and /id, the business ID, but rows of payments are"
+                      + " found by { id: /id } in PAY: all events that reach one row must have the"
+                      + " same /shop and /id. Where the data break that, "));
+    }
+
+    @Test
+    void whereSomeEffectsFindTheRowWithoutTheRoute() {
+      assertThat(
+              byUser(
+                  """
+                  PAY: [ { insert: payments, key: { user_id: /user, id: /id } } ]
+                  NOTE: [ { upsert: payments, key: { id: /id }, set: { note: /note } } ]
+                  """))
+          .containsExactly(
+              warning(
+                  "the writer is chosen by /user, but rows of payments are found by { user_id:"
+                      + " /user, id: /id } in PAY and by { id: /id } in NOTE: all events that reach"
+                      + " one row must have the same /user. Where the data break that, "));
+    }
+
+    @Test
+    void whereThePartHasAValueOfTheSameNameAsTheRecord() {
+      assertThat(
+              RowWriters.findings(
+                  spec(
+                      "/id, explode: /items",
+                      ", route-by: //user",
+                      "PAY: [ { upsert: users, key: { id: /user } } ]")))
+          .containsExactly(
+              warning(
+                  "the writer is chosen by //user, but rows of users are found by { id: /user } in"
+                      + " PAY: all events that reach one row must have the same //user. Where the"
+                      + " data break that, "));
+    }
+
+    @Test
+    void whereAConstantIsBesideAnotherValue() {
+      assertThat(byUser("PAY: [ { upsert: log, key: { kind: { value: pay }, id: /id } } ]"))
+          .map(Finding::severity)
+          .containsExactly(Severity.WARNING);
+    }
+
+    @Test
+    void tableByTable() {
+      assertThat(
+              byUser(
+                  """
+                  PAY:
+                    - { insert: payments, key: { id: /id } }
+                    - { increment: points, key: { user_id: /user }, add: { points: /points } }
+                    - { insert: shipments, key: { id: /id } }
+                  """))
+          .map(finding -> finding.message().replaceAll(".* rows of (\\w+) .*", "$1"))
+          .containsExactly("payments", "shipments");
+    }
+
+    private static Finding warning(String message) {
+      return Finding.warning("sink.route-by", message + CONSEQUENCE);
+    }
+  }
+
+  @Nested
+  class CannotHold {
+    @Test
+    void whereAllEventsWriteOneRow() {
+      assertThat(
+              byUser(
+                  """
+                  PAY:
+                    - { increment: totals, key: { name: { value: paid } }, add: { n: /n } }
+                    - { increment: points, key: { user_id: /user }, add: { n: /n } }
+                  """))
+          .containsExactly(
+              problem(
+                  "the writer is chosen by /user, but all events of PAY write one row of totals,"
+                      + " that of { name: { value: 'paid' } }: "));
+    }
+
+    @Test
+    void whereAllEventsOfATopicWriteOneRow() {
+      assertThat(
+              byBusinessId(
+                  "/id", "PAY: [ { increment: topics, key: { t: kafka:topic }, add: { n: /n } } ]"))
+          .containsExactly(
+              problem(
+                  "the writer is chosen by /id, the business ID, but all events of PAY write one row"
+                      + " of topics, that of { t: kafka:topic }: "));
+    }
+
+    @Test
+    void whereTwoAccountsOfATransferAreTwoRows() {
+      assertThat(
+              RowWriters.findings(
+                  spec(
+                      "/id",
+                      ", route-by: /from",
+                      """
+                      TRANSFER:
+                        - { increment: accounts, key: { account: /from }, add: { balance: /debit } }
+                        - { increment: accounts, key: { account: /to }, add: { balance: /credit } }
+                      """)))
+          .containsExactly(
+              problem(
+                  "the writer is chosen by /from, but rows of accounts are found by it in TRANSFER, {"
+                      + " account: /from }, and by something else in TRANSFER, { account: /to }: "));
+    }
+
+    @Test
+    void whereTheRouteIsInAnotherColumnOfEachKey() {
+      assertThat(
+              byUser(
+                  """
+                  PAY: [ { upsert: pairs, key: { a: /user, b: /friend } } ]
+                  BACK: [ { upsert: pairs, key: { a: /friend, b: /user } } ]
+                  """))
+          .map(Finding::severity)
+          .containsExactly(Severity.PROBLEM);
+    }
+
+    @Test
+    void whereTwoOperationsFindTheirRowsByTheirOwnIds() {
+      assertThat(
+              byBusinessId(
+                  "/id",
+                  """
+                  ORDER: [ { upsert: orders, key: { id: /id } } ]
+                  SHIP: [ { upsert: orders, key: { id: /orderId } } ]
+                  """))
+          .containsExactly(
+              problem(
+                  "the writer is chosen by /id, the business ID, but rows of orders are found by it"
+                      + " in ORDER, { id: /id }, and by something else in SHIP, { id: /orderId }: "));
+    }
+
+    private static Finding problem(String message) {
+      return Finding.problem("sink.route-by", message + CONSEQUENCE);
+    }
+  }
+
+  /** An order's payment is its user's, if the data say so; the points are by construction. */
+  @Test
+  void warnsOfThePaymentsOfTheExample() throws Exception {
+    PipelineSpec example =
+        PipelineFile.load(
+            Path.of("../conf/payment-points.yaml"),
+            Map.of("SINK_COMMIT", "xa", "DB_PASSWORD", "secret"));
+    assertThat(OfflineCheck.of(example))
+        .containsExactly(
+            Finding.warning(
+                "sink.route-by",
+                "the writer is chosen by /userId, but rows of payments are found by { order_id:"
+                    + " /orderId } in PAYMENT_SUCCEEDED: all events that reach one row must have the"
+                    + " same /userId. Where the data break that, "
+                    + CONSEQUENCE));
+  }
+
+  private static final String TOTALS =
+      "PAY: [ { increment: totals, key: { name: { value: paid } }, add: { n: /n } } ]";
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        ", parallelism: 1 }\nflink: { }",
+        ", parallelism: 1 }\nflink: { parallelism.default: 4 }",
+        " }\nflink: { parallelism.default: 1 }"
+      })
+  void oneWriterWaitsForNobody(String sinkAndFlink) {
+    assertThat(OfflineCheck.of(spec("/id", withoutBrace(sinkAndFlink), TOTALS))).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        " }\nflink: { }",
+        ", parallelism: 2 }\nflink: { parallelism.default: 1 }",
+        " }\nflink: { parallelism.default: 2 }"
+      })
+  void severalWritersMayWaitForEachOther(String sinkAndFlink) {
+    assertThat(OfflineCheck.of(spec("/id", withoutBrace(sinkAndFlink), TOTALS)))
+        .map(Finding::path)
+        .containsExactly("sink.route-by");
+  }
+
+  /** The brace that ends the sink's section is the template's. */
+  private static String withoutBrace(String sinkAndFlink) {
+    return sinkAndFlink.substring(0, sinkAndFlink.length() - 1);
+  }
+}
