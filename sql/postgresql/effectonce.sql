@@ -46,6 +46,45 @@ CREATE TABLE IF NOT EXISTS dead_letter (
 CREATE INDEX IF NOT EXISTS dead_letter_open_key ON dead_letter (event_key)
   WHERE closed_at IS NULL AND event_key IS NOT NULL;
 
+-- Who may write for a pipeline: a row per writer, replaced when another attempt takes over. Every transaction with effects
+-- locks its writer's row, so that an attempt that was given up can't finish what it had begun.
+CREATE TABLE IF NOT EXISTS writer_fence (
+  pipeline         text        NOT NULL,
+  writer           integer     NOT NULL,             -- from 0
+  token            uuid        NOT NULL,             -- known to the current attempt alone
+  job              text        NOT NULL,             -- Flink's JobID
+  session_id       bigint      NOT NULL,             -- the attempt's session: its process id on the server ...
+  session_started  timestamptz NOT NULL,             -- ... and when it began
+  parallelism      integer     NOT NULL,             -- how many writers the job has
+  restored         bigint      NOT NULL,             -- the checkpoint it went on from, 0 for none
+  ready            boolean     NOT NULL,             -- whether what came before has been settled
+  taken_at         timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (pipeline, writer)
+);
+
+-- Which transactions were committed: each has a row, which is visible exactly if it was. Kept for sink.markers.keep.
+CREATE TABLE IF NOT EXISTS commit_marker (
+  id               bytea       NOT NULL PRIMARY KEY,
+  pipeline         text        NOT NULL,
+  writer           integer     NOT NULL,
+  epoch            bigint      NOT NULL,             -- the checkpoint after which its events came
+  events           integer     NOT NULL,             -- 0 where a writer started
+  counts           bytea,                            -- what it counted, where the job's state doesn't hold that
+  created_at       timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE INDEX IF NOT EXISTS commit_marker_created_at ON commit_marker (pipeline, created_at);
+
+-- What is in the branches that are in doubt, for people who have to decide about one.
+CREATE TABLE IF NOT EXISTS prepared_branch (
+  id               bytea       NOT NULL PRIMARY KEY,
+  pipeline         text        NOT NULL,
+  writer           integer     NOT NULL,
+  events           integer     NOT NULL,
+  source_offsets   text        NOT NULL,
+  prepared_at      timestamptz NOT NULL DEFAULT now()
+);
+
 -- The optional audit of what the filter held back; a pipeline writes to it if its file says duplicates: { table: ... }.
 CREATE TABLE IF NOT EXISTS duplicate_event (
   pipeline         text        NOT NULL,

@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Properties;
+import javax.sql.XAConnection;
 
 /**
  * Where the sink's database is, and how to log in to it. Serializable: every subtask opens
@@ -43,6 +44,41 @@ public final class Database implements Serializable {
    *     read
    */
   public Connection connect() throws SQLException {
+    Connection connection = DriverManager.getConnection(sink.url(), properties());
+    try {
+      prepare(connection);
+      connection.setAutoCommit(false);
+      return connection;
+    } catch (SQLException e) {
+      try (connection) {
+        throw e;
+      }
+    }
+  }
+
+  /**
+   * Opens a connection for two-phase commit, otherwise as {@link #connect()} does.
+   *
+   * @throws SQLException as {@link #connect()}
+   */
+  public XaSession connectXa() throws SQLException {
+    XAConnection pooled = dialect().xaDataSource(sink.url(), properties()).getXAConnection();
+    try {
+      XaSession session = new XaSession(pooled);
+      prepare(session.connection());
+      return session;
+    } catch (SQLException e) {
+      pooled.close();
+      throw e;
+    }
+  }
+
+  private void prepare(Connection connection) throws SQLException {
+    dialect().prepareSession(connection);
+    connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+  }
+
+  private Properties properties() throws SQLException {
     Properties properties = dialect().connectionProperties(application);
     if (sink.username() != null) {
       properties.setProperty("user", sink.username());
@@ -53,17 +89,7 @@ public final class Database implements Serializable {
     } else if (password instanceof SinkSpec.Password.File file) {
       properties.setProperty("password", read(file));
     }
-    Connection connection = DriverManager.getConnection(sink.url(), properties);
-    try {
-      dialect().prepareSession(connection);
-      connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
-      connection.setAutoCommit(false);
-      return connection;
-    } catch (SQLException e) {
-      try (connection) {
-        throw e;
-      }
-    }
+    return properties;
   }
 
   private static String read(SinkSpec.Password.File file) throws SQLException {

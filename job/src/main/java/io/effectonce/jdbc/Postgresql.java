@@ -20,7 +20,9 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.Function;
+import javax.sql.XADataSource;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.xa.PGXADataSource;
 
 /**
  * PostgreSQL, from version 13. Rows are sent as one array per column and unnested by the server,
@@ -81,6 +83,21 @@ final class Postgresql implements Dialect {
     properties.setProperty("socketTimeout", "60");
     properties.setProperty("tcpKeepAlive", "true");
     return properties;
+  }
+
+  @Override
+  public XADataSource xaDataSource(String url, Properties properties) throws SQLException {
+    PGXADataSource source = new PGXADataSource();
+    source.setUrl(url);
+    for (String name : properties.stringPropertyNames()) {
+      source.setProperty(name, properties.getProperty(name));
+    }
+    return source;
+  }
+
+  @Override
+  public TransactionTables transactions() {
+    return PostgresqlTransactionTables.INSTANCE;
   }
 
   @Override
@@ -214,6 +231,7 @@ final class Postgresql implements Dialect {
       }
       statement.execute("SELECT " + Bookkeeping.LEDGER_COLUMNS + " FROM effect_ledger LIMIT 0");
       statement.execute("SELECT " + Bookkeeping.DEAD_LETTER_COLUMNS + " FROM dead_letter LIMIT 0");
+      statement.execute("SELECT FROM writer_fence, commit_marker, prepared_branch LIMIT 0");
     }
   }
 

@@ -40,7 +40,7 @@ public final class Tally {
     this.job = job.toHexString();
     for (Counts counts : restored) {
       if (counts.job().equals(this.job)) {
-        counts.counts().forEach((label, count) -> counter(label).inc(count));
+        counts.counts().forEach(this::add);
       }
     }
   }
@@ -76,6 +76,11 @@ public final class Tally {
    */
   public Counter counter(String name, String dimension, String value) {
     return counter(new Counts.Label(name, dimension, value));
+  }
+
+  /** Adds to a counter. */
+  public void add(Counts.Label label, long count) {
+    counter(label).inc(count);
   }
 
   private Counter counter(Counts.Label label) {

@@ -1,0 +1,356 @@
+package io.effectonce.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Timestamp;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** PostgreSQL's sessions and prepared transactions, and the tables beside them. */
+final class PostgresqlTransactionTables implements TransactionTables {
+  static final PostgresqlTransactionTables INSTANCE = new PostgresqlTransactionTables();
+
+  private static final String LOCK_NOT_AVAILABLE = "55P03";
+  private static final String UNDEFINED_TABLE = "42P01";
+
+  private PostgresqlTransactionTables() {}
+
+  @Override
+  public String place(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery(
+                "SELECT current_database() || '.' || relnamespace::regnamespace FROM pg_class"
+                    + " WHERE oid = to_regclass('writer_fence')")) {
+      if (!row.next()) {
+        throw new SQLException(
+            "table writer_fence doesn't exist, or isn't on the search path", UNDEFINED_TABLE);
+      }
+      return row.getString(1);
+    }
+  }
+
+  @Override
+  public int maxPreparedBranches(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery(
+                "SELECT current_setting('max_prepared_transactions')::integer")) {
+      row.next();
+      return row.getInt(1);
+    }
+  }
+
+  @Override
+  public String maxPreparedBranchesSetting() {
+    return "max_prepared_transactions";
+  }
+
+  @Override
+  public Session session(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery(
+                "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()")) {
+      row.next();
+      return new Session(row.getLong(1), instant(row, 2));
+    }
+  }
+
+  @Override
+  public @Nullable Activity activity(Connection connection, Session session) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            """
+            SELECT state = 'active',
+                   extract(epoch FROM clock_timestamp() - greatest(state_change, query_start, backend_start)) * 1000
+              FROM pg_stat_activity WHERE pid = ? AND backend_start = ?
+            """)) {
+      query.setLong(1, session.id());
+      query.setTimestamp(2, Timestamp.from(session.started()));
+      try (ResultSet row = query.executeQuery()) {
+        return row.next()
+            ? new Activity(row.getBoolean(1), Duration.ofMillis(Math.max(0, row.getLong(2))))
+            : null;
+      }
+    }
+  }
+
+  @Override
+  public void end(Connection connection, Session session) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                + " WHERE pid = ? AND backend_start = ? AND pid <> pg_backend_pid()")) {
+      query.setLong(1, session.id());
+      query.setTimestamp(2, Timestamp.from(session.started()));
+      query.executeQuery().close();
+    }
+  }
+
+  @Override
+  public List<Fence> fences(Connection connection, String pipeline) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            "SELECT writer, token, job, session_id, session_started, parallelism, restored, ready"
+                + " FROM writer_fence WHERE pipeline = ?")) {
+      query.setString(1, pipeline);
+      List<Fence> fences = new ArrayList<>();
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          fences.add(
+              new Fence(
+                  row.getInt(1),
+                  Objects.requireNonNull(row.getObject(2, UUID.class)),
+                  row.getString(3),
+                  new Session(row.getLong(4), instant(row, 5)),
+                  row.getInt(6),
+                  row.getLong(7),
+                  row.getBoolean(8)));
+        }
+      }
+      return fences;
+    }
+  }
+
+  @Override
+  public void replace(Connection connection, String pipeline, Share share, Fence fence)
+      throws SQLException {
+    try (PreparedStatement lock =
+        connection.prepareStatement(
+            "SELECT FROM writer_fence WHERE pipeline = ? AND writer % ? = ? ORDER BY writer FOR"
+                + " UPDATE NOWAIT")) {
+      bind(lock, pipeline, share);
+      lock.executeQuery().close();
+    }
+    try (PreparedStatement delete =
+        connection.prepareStatement(
+            "DELETE FROM writer_fence WHERE pipeline = ? AND writer % ? = ? AND writer <> ?")) {
+      bind(delete, pipeline, share);
+      delete.setInt(4, fence.writer());
+      delete.executeUpdate();
+    }
+    try (PreparedStatement insert =
+        connection.prepareStatement(
+            """
+            INSERT INTO writer_fence (pipeline, writer, token, job, session_id, session_started, parallelism, restored, ready)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (pipeline, writer) DO UPDATE SET (token, job, session_id, session_started, parallelism, restored, ready, taken_at)
+              = (excluded.token, excluded.job, excluded.session_id, excluded.session_started, excluded.parallelism,
+                 excluded.restored, excluded.ready, excluded.taken_at)
+            """)) {
+      insert.setString(1, pipeline);
+      insert.setInt(2, fence.writer());
+      insert.setObject(3, fence.token());
+      insert.setString(4, fence.job());
+      insert.setLong(5, fence.session().id());
+      insert.setTimestamp(6, Timestamp.from(fence.session().started()));
+      insert.setInt(7, fence.parallelism());
+      insert.setLong(8, fence.restored());
+      insert.setBoolean(9, fence.ready());
+      insert.executeUpdate();
+    }
+  }
+
+  private static void bind(PreparedStatement statement, String pipeline, Share share)
+      throws SQLException {
+    statement.setString(1, pipeline);
+    statement.setInt(2, share.parallelism());
+    statement.setInt(3, share.writer());
+  }
+
+  @Override
+  public boolean isLocked(SQLException error) {
+    return LOCK_NOT_AVAILABLE.equals(error.getSQLState());
+  }
+
+  @Override
+  public boolean rejoin(
+      Connection connection, String pipeline, int writer, UUID token, Session session)
+      throws SQLException {
+    try (PreparedStatement update =
+        connection.prepareStatement(
+            "UPDATE writer_fence SET session_id = ?, session_started = ?"
+                + " WHERE pipeline = ? AND writer = ? AND token = ?")) {
+      update.setLong(1, session.id());
+      update.setTimestamp(2, Timestamp.from(session.started()));
+      update.setString(3, pipeline);
+      update.setInt(4, writer);
+      update.setObject(5, token);
+      return update.executeUpdate() == 1;
+    }
+  }
+
+  @Override
+  public void ready(Connection connection, String pipeline, int writer, UUID token)
+      throws SQLException {
+    try (PreparedStatement update =
+        connection.prepareStatement(
+            "UPDATE writer_fence SET ready = true WHERE pipeline = ? AND writer = ? AND token ="
+                + " ?")) {
+      update.setString(1, pipeline);
+      update.setInt(2, writer);
+      update.setObject(3, token);
+      update.executeUpdate();
+    }
+  }
+
+  @Override
+  public boolean begin(Connection connection, String pipeline, int writer, UUID token)
+      throws SQLException {
+    // Two statements, one round trip.
+    try (PreparedStatement begin =
+        connection.prepareStatement(
+            "SET CONSTRAINTS ALL IMMEDIATE;"
+                + " SELECT 1 FROM writer_fence WHERE pipeline = ? AND writer = ? AND token = ? FOR"
+                + " SHARE")) {
+      begin.setString(1, pipeline);
+      begin.setInt(2, writer);
+      begin.setObject(3, token);
+      begin.execute();
+      begin.getMoreResults();
+      try (ResultSet row = begin.getResultSet()) {
+        return row.next();
+      }
+    }
+  }
+
+  @Override
+  public void mark(Connection connection, String pipeline, Marker marker) throws SQLException {
+    try (PreparedStatement insert =
+        connection.prepareStatement(
+            "INSERT INTO commit_marker (pipeline, id, writer, epoch, events, counts)"
+                + " VALUES (?, ?, ?, ?, ?, ?)")) {
+      insert.setString(1, pipeline);
+      insert.setBytes(2, marker.id());
+      insert.setInt(3, marker.writer());
+      insert.setLong(4, marker.epoch());
+      insert.setInt(5, marker.events());
+      insert.setBytes(6, marker.counts());
+      insert.executeUpdate();
+    }
+  }
+
+  @Override
+  public boolean isMarked(Connection connection, String pipeline, byte[] id) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement("SELECT FROM commit_marker WHERE id = ? AND pipeline = ?")) {
+      query.setBytes(1, id);
+      query.setString(2, pipeline);
+      try (ResultSet row = query.executeQuery()) {
+        return row.next();
+      }
+    }
+  }
+
+  @Override
+  public byte @Nullable [] counts(Connection connection, String pipeline, byte[] id)
+      throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            "SELECT counts FROM commit_marker WHERE id = ? AND pipeline = ?")) {
+      query.setBytes(1, id);
+      query.setString(2, pipeline);
+      try (ResultSet row = query.executeQuery()) {
+        return row.next() ? row.getBytes(1) : null;
+      }
+    }
+  }
+
+  @Override
+  public boolean hasEffectsAfter(Connection connection, String pipeline, long checkpoint)
+      throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            "SELECT FROM commit_marker WHERE pipeline = ? AND events > 0 AND epoch >= ? LIMIT 1")) {
+      query.setString(1, pipeline);
+      query.setLong(2, checkpoint);
+      try (ResultSet row = query.executeQuery()) {
+        return row.next();
+      }
+    }
+  }
+
+  @Override
+  public void removeMarkers(
+      Connection connection, String pipeline, Share share, Duration keep, byte[] except)
+      throws SQLException {
+    try (PreparedStatement delete =
+        connection.prepareStatement(
+            "DELETE FROM commit_marker WHERE pipeline = ? AND writer % ? = ?"
+                + " AND created_at < now() - make_interval(secs => ?) AND id <> ?")) {
+      bind(delete, pipeline, share);
+      delete.setDouble(4, keep.toSeconds());
+      delete.setBytes(5, except);
+      delete.executeUpdate();
+    }
+  }
+
+  @Override
+  public void describe(Connection connection, String pipeline, Contents contents)
+      throws SQLException {
+    try (PreparedStatement insert =
+        connection.prepareStatement(
+            "INSERT INTO prepared_branch (pipeline, id, writer, events, source_offsets)"
+                + " VALUES (?, ?, ?, ?, ?)")) {
+      insert.setString(1, pipeline);
+      insert.setBytes(2, contents.branch().toBytes());
+      insert.setInt(3, contents.branch().writer());
+      insert.setInt(4, contents.events());
+      insert.setString(5, contents.offsets());
+      insert.executeUpdate();
+    }
+  }
+
+  @Override
+  public Map<BranchId, Contents> descriptions(Connection connection, String pipeline)
+      throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            "SELECT id, events, source_offsets, prepared_at FROM prepared_branch WHERE pipeline ="
+                + " ?")) {
+      query.setString(1, pipeline);
+      Map<BranchId, Contents> descriptions = new HashMap<>();
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          BranchId branch = BranchId.ofBytes(row.getBytes(1));
+          descriptions.put(
+              branch, new Contents(branch, row.getInt(2), row.getString(3), instant(row, 4)));
+        }
+      }
+      return descriptions;
+    }
+  }
+
+  @Override
+  public void forget(
+      Connection connection, String pipeline, Share share, Collection<BranchId> except)
+      throws SQLException {
+    try (PreparedStatement delete =
+        connection.prepareStatement(
+            "DELETE FROM prepared_branch WHERE pipeline = ? AND writer % ? = ?"
+                + " AND id <> ALL (?::bytea[])")) {
+      bind(delete, pipeline, share);
+      delete.setArray(
+          4,
+          connection.createArrayOf(
+              "bytea", except.stream().map(BranchId::toBytes).toArray(byte[][]::new)));
+      delete.executeUpdate();
+    }
+  }
+
+  private static Instant instant(ResultSet row, int column) throws SQLException {
+    return Objects.requireNonNull(row.getTimestamp(column)).toInstant();
+  }
+}
