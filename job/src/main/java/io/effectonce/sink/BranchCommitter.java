@@ -1,0 +1,112 @@
+package io.effectonce.sink;
+
+import io.effectonce.jdbc.BranchId;
+import io.effectonce.jdbc.Database;
+import io.effectonce.jdbc.TransactionTables;
+import io.effectonce.jdbc.XaSession;
+import io.effectonce.spec.PipelineSpec;
+import java.io.IOException;
+import java.sql.SQLException;
+import java.util.Collection;
+import org.apache.flink.api.connector.sink2.Committer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Commits the branches of completed checkpoints, each until its outcome is certain.
+ *
+ * <p>An answer to a commit may be lost, and the commit not. So after any failure the branches in
+ * doubt are listed <em>first</em> and the marker is read <em>then</em>: a branch that is listed is
+ * committed again; one that is gone and has left its marker was committed; one that is gone without
+ * a marker was rolled back by somebody, its events are lost, and the job stops for good and names
+ * them. In the other order a commit that takes effect between the two would look like a loss.
+ *
+ * <p>It has a connection of its own, and never leaves a branch to Flink to try again: that would
+ * come back ten times within milliseconds. It never reports a failure of a single branch either,
+ * since Flink drops that branch and goes on.
+ */
+final class BranchCommitter implements Committer<Branch> {
+  private static final Logger LOG = LoggerFactory.getLogger(BranchCommitter.class);
+
+  private final PipelineSpec spec;
+  private final Database database;
+  private final TransactionTables tables;
+  private final Retry retry;
+  private @Nullable XaSession session;
+
+  private enum Commit {
+    NOW,
+    BEFORE
+  }
+
+  BranchCommitter(PipelineSpec spec) {
+    this.spec = spec;
+    this.database = new Database(spec.sink(), spec.name());
+    this.tables = database.dialect().transactions();
+    this.retry = new Retry(database.dialect(), spec.sink().retryFor());
+  }
+
+  @Override
+  public void commit(Collection<CommitRequest<Branch>> requests)
+      throws IOException, InterruptedException {
+    for (CommitRequest<Branch> request : requests) {
+      Branch branch = request.getCommittable();
+      Commit outcome = retry.run("committing branch " + branch.id(), () -> commit(branch));
+      if (outcome == Commit.BEFORE) {
+        LOG.info("branch {} had been committed before", branch.id());
+        request.signalAlreadyCommitted();
+      }
+    }
+  }
+
+  private Commit commit(Branch branch) throws SQLException, UnrecoverableSinkException {
+    try {
+      session().commit(branch.id());
+      return Commit.NOW;
+    } catch (SQLException e) {
+      // The connection may be what failed.
+      close();
+      if (isInDoubt(branch.id())) {
+        throw e;
+      }
+      if (tables.isMarked(session().connection(), spec.name(), branch.id().toBytes())) {
+        return Commit.BEFORE;
+      }
+      throw lost(branch, e);
+    }
+  }
+
+  private boolean isInDoubt(BranchId branch) throws SQLException {
+    BranchId.Scope scope = BranchId.Scope.of(tables.place(session().connection()), spec.name());
+    return session().inDoubt(scope).contains(branch);
+  }
+
+  private static UnrecoverableSinkException lost(Branch branch, SQLException cause) {
+    return new UnrecoverableSinkException(
+        ("branch %s is gone from the server and has left no marker: it was rolled back by hand, or"
+             + " the database was restored from a backup. Its events would be lost. Go on from a"
+             + " savepoint or checkpoint that is not newer than checkpoint %d; or, with a ledger,"
+             + " send the records of these offsets again")
+            .formatted(branch, branch.id().epoch()),
+        cause);
+  }
+
+  private XaSession session() throws SQLException {
+    XaSession current = session;
+    if (current == null) {
+      current = database.connectXa();
+      session = current;
+    }
+    return current;
+  }
+
+  @Override
+  public void close() {
+    XaSession current = session;
+    session = null;
+    if (current != null) {
+      current.close();
+    }
+  }
+}

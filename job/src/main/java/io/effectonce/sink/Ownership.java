@@ -1,0 +1,428 @@
+package io.effectonce.sink;
+
+import io.effectonce.jdbc.BranchId;
+import io.effectonce.jdbc.TransactionTables;
+import io.effectonce.jdbc.TransactionTables.Activity;
+import io.effectonce.jdbc.TransactionTables.Fence;
+import io.effectonce.jdbc.TransactionTables.Marker;
+import io.effectonce.jdbc.TransactionTables.Session;
+import io.effectonce.jdbc.TransactionTables.Share;
+import io.effectonce.jdbc.XaSession;
+import io.effectonce.spec.PipelineSpec;
+import io.effectonce.spec.SinkSpec;
+import java.io.IOException;
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.UUID;
+import org.apache.flink.api.connector.sink2.WriterInitContext;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One attempt's right to write as a certain writer of a pipeline, and how it comes by it: what came
+ * before is settled, and whoever may still be at work is shut out.
+ *
+ * <p>The steps of a start, in an order that matters:
+ *
+ * <ol>
+ *   <li>The state must be this pipeline's, and the database not older than the state.
+ *   <li>No other job may be alive in this pipeline.
+ *   <li>Of the branches in doubt in its {@linkplain Share share}, those that are newer than the
+ *       restored checkpoint are rolled back: the source sends their events again. The older ones
+ *       belong to the committer; they are waited for. Without a restored checkpoint only the same
+ *       job's are rolled back, and any other refuses the start.
+ *   <li>The fences of the share are replaced by its own. If one is locked, a session that was given
+ *       up is still in a transaction: it is ended, and the steps begin anew, since it may have
+ *       prepared meanwhile.
+ *   <li>The backlogs of the restored state are applied (by the writer), in their own transactions.
+ *   <li>The writer says that it is ready, and waits until all writers of the job are: rows may have
+ *       moved from one to another, and what came first must be there first.
+ * </ol>
+ *
+ * <p>From then on every transaction begins with {@link #begin}: an attempt whose fence was replaced
+ * can't go on, and one that is within a transaction keeps its fence from being replaced.
+ *
+ * <p>Assumes that checkpoint ids grow from a job to the one that is restored from it, which Flink's
+ * coordinator sees to, and that no two submissions of a pipeline have one JobID, unless it is zero.
+ */
+final class Ownership {
+  private static final Logger LOG = LoggerFactory.getLogger(Ownership.class);
+
+  /** How often a writer with nothing to do is heard of. */
+  static final Duration HEARTBEAT = Duration.ofSeconds(5);
+
+  /** A session that wasn't heard of for this long belongs to a process that is frozen or gone. */
+  private static final Duration SILENCE = HEARTBEAT.multipliedBy(3);
+
+  /** Committers give up at {@code sink.retry-for}, with a better reason than those who wait. */
+  private static final Duration GRACE = Duration.ofSeconds(30);
+
+  private static final Duration LONGEST_PAUSE = Duration.ofMillis(250);
+
+  /** No checkpoint: their numbers begin at 1. */
+  static final long NONE = 0;
+
+  private final PipelineSpec spec;
+  private final TransactionTables tables;
+  private final OptionalLong restored;
+  private final Share share;
+  private final String job;
+  private final Duration patience;
+  private final UUID token = UUID.randomUUID();
+  private final byte[] startMarker = bytes(UUID.randomUUID());
+  private final long nonce = UUID.randomUUID().getMostSignificantBits();
+  private int rolledBack;
+
+  Ownership(PipelineSpec spec, TransactionTables tables, WriterInitContext context) {
+    this.spec = spec;
+    this.tables = tables;
+    this.restored = context.getRestoredCheckpointId();
+    this.share =
+        new Share(
+            context.getTaskInfo().getIndexOfThisSubtask(),
+            context.getTaskInfo().getNumberOfParallelSubtasks());
+    this.job = context.getJobInfo().getJobId().toHexString();
+    this.patience = spec.sink().retryFor().plus(GRACE);
+  }
+
+  /**
+   * Takes the writer's place: all steps up to the fence. To be called again on a new session if it
+   * fails.
+   *
+   * @param connection the session that will write
+   * @param sweeper a session by which branches are settled; may be the same
+   * @param states what was restored
+   * @throws UnrecoverableSinkException if the job must not write: the message says why, and what to
+   *     do
+   * @throws IOException if a fence stays locked
+   */
+  void take(Connection connection, XaSession sweeper, Collection<WriterState> states)
+      throws SQLException, IOException, InterruptedException {
+    check(connection, states);
+    BranchId.Scope scope = scope(connection);
+    Pauses pauses = Pauses.within(patience, LONGEST_PAUSE);
+    while (true) {
+      refuseRivals(connection);
+      List<BranchId> pending = settle(sweeper, scope);
+      if (pending.isEmpty() && raiseFence(connection)) {
+        return;
+      }
+      if (!pauses.pause()) {
+        throw pending.isEmpty() ? locked() : notInThisCheckpoint(pending);
+      }
+    }
+  }
+
+  private void check(Connection connection, Collection<WriterState> states)
+      throws SQLException, UnrecoverableSinkException {
+    for (WriterState state : states) {
+      if (!state.pipeline().equals(spec.name())) {
+        throw new UnrecoverableSinkException(
+            "this state was written by pipeline %s; pipeline %s can't go on from it, since its name is part of every key and transaction"
+                .formatted(state.pipeline(), spec.name()),
+            null);
+      }
+      if (!tables.isMarked(connection, spec.name(), state.lastMarker())) {
+        throw new UnrecoverableSinkException(
+            ("the database is older than checkpoint %d: it doesn't have the marker of a transaction"
+                 + " that was committed before. Was it restored from a backup, or is it another"
+                 + " database? Then go on from a savepoint that is older than the backup. (Markers"
+                 + " are removed when they are older than sink.markers.keep.)")
+                .formatted(restored.orElse(NONE)),
+            null);
+      }
+    }
+    if (spec.sink().commit() == SinkSpec.Commit.XA
+        && spec.sink().ledgerKeep() == null
+        && tables.hasEffectsAfter(connection, spec.name(), restored.orElse(NONE))) {
+      throw new UnrecoverableSinkException(
+          "%s, and without a ledger its events would take effect again. Go on from the newest checkpoint, or switch the ledger on (sink.ledger); to begin anew on purpose, remove the pipeline's rows from commit_marker"
+              .formatted(
+                  restored.isPresent()
+                      ? "checkpoint " + restored.getAsLong() + " is older than the database"
+                      : "there is no state to go on from, but the pipeline has written to this"
+                          + " database"),
+          null);
+    }
+  }
+
+  private BranchId.Scope scope(Connection connection) throws SQLException {
+    return BranchId.Scope.of(tables.place(connection), spec.name());
+  }
+
+  /** A pipeline runs once. Another job is alive if one of its sessions is heard of. */
+  private void refuseRivals(Connection connection)
+      throws SQLException, UnrecoverableSinkException, InterruptedException {
+    for (Fence fence : fencesOfShare(connection)) {
+      if (!fence.job().equals(job) && isAlive(connection, fence.session())) {
+        throw new UnrecoverableSinkException(
+            ("pipeline %s is run by job %s already, whose writer %d is at work in session %d of the"
+                 + " database. A pipeline runs once: stop that job, or give this one another name"
+                 + " (which gives it a ledger of its own, too)")
+                .formatted(spec.name(), fence.job(), fence.writer(), fence.session().id()),
+            null);
+      }
+    }
+  }
+
+  private List<Fence> fencesOfShare(Connection connection) throws SQLException {
+    return tables.fences(connection, spec.name()).stream()
+        .filter(fence -> share.holds(fence.writer()))
+        .toList();
+  }
+
+  private boolean isAlive(Connection connection, Session session)
+      throws SQLException, InterruptedException {
+    Duration before = Duration.ZERO;
+    Pauses pauses = Pauses.within(SILENCE.multipliedBy(2), LONGEST_PAUSE);
+    do {
+      Activity activity = tables.activity(connection, session);
+      if (activity == null) {
+        return false;
+      }
+      if (activity.busy() || activity.idle().compareTo(before) < 0) {
+        return true;
+      }
+      if (activity.idle().compareTo(SILENCE) >= 0) {
+        return false;
+      }
+      before = activity.idle();
+    } while (pauses.pause());
+    return true;
+  }
+
+  /**
+   * Rolls back what can't be committed any more.
+   *
+   * @return the branches that somebody else must decide about
+   */
+  private List<BranchId> settle(XaSession sweeper, BranchId.Scope scope)
+      throws SQLException, UnrecoverableSinkException {
+    List<BranchId> pending = new ArrayList<>();
+    for (BranchId branch : sweeper.inDoubt(scope)) {
+      if (!share.holds(branch.writer())) {
+        continue;
+      }
+      if (restored.isPresent() ? branch.epoch() < restored.getAsLong() : !isOurs(branch)) {
+        pending.add(branch);
+      } else {
+        sweeper.rollback(branch);
+        rolledBack++;
+        LOG.info("rolled back branch {}: its events are read again", branch);
+      }
+    }
+    if (restored.isEmpty() && !pending.isEmpty()) {
+      throw new UnrecoverableSinkException(
+          ("the job was started without state, but these transactions of an earlier job are in"
+               + " doubt, and their events might not be read again: %s. Go on from that job's last"
+               + " checkpoint or savepoint; or decide about them with the command transactions, and"
+               + " start again")
+              .formatted(names(pending)),
+          null);
+    }
+    return pending;
+  }
+
+  /**
+   * Clusters that run one application give every submission of it the same JobID, of zeros. It says
+   * nothing of whose branch it is.
+   */
+  private boolean isOurs(BranchId branch) {
+    return branch.job() == jobBits() && jobBits() != 0;
+  }
+
+  private long jobBits() {
+    return new BigInteger(job, 16).longValue();
+  }
+
+  private static String names(List<BranchId> branches) {
+    return String.join(", ", branches.stream().limit(10).map(BranchId::toString).toList())
+        + (branches.size() > 10 ? " and " + (branches.size() - 10) + " more" : "");
+  }
+
+  private UnrecoverableSinkException notInThisCheckpoint(List<BranchId> pending) {
+    return new UnrecoverableSinkException(
+        ("transactions that were prepared before checkpoint %d are in doubt, but that checkpoint"
+             + " doesn't have them, or their commit has failed for all of sink.retry-for: %s. Go on"
+             + " from the newest checkpoint; or decide about them with the command transactions,"
+             + " and start again")
+            .formatted(restored.orElse(NONE), names(pending)),
+        null);
+  }
+
+  private IOException locked() {
+    return new IOException(
+        "another session keeps the pipeline's row of writer "
+            + share.writer()
+            + " in writer_fence locked; end it, and the job goes on");
+  }
+
+  /**
+   * @return false if a transaction of an earlier attempt is in the way
+   */
+  private boolean raiseFence(Connection connection)
+      throws SQLException, UnrecoverableSinkException, InterruptedException {
+    List<Fence> before = fencesOfShare(connection);
+    Fence fence =
+        new Fence(
+            share.writer(),
+            token,
+            job,
+            tables.session(connection),
+            share.parallelism(),
+            restored.orElse(NONE),
+            false);
+    try {
+      transact(
+          connection,
+          () -> {
+            tables.replace(connection, spec.name(), share, fence);
+            tables.forget(connection, spec.name(), share, List.of());
+            if (!tables.isMarked(connection, spec.name(), startMarker)) {
+              tables.mark(
+                  connection,
+                  spec.name(),
+                  new Marker(startMarker, share.writer(), restored.orElse(NONE), 0, null));
+            }
+          });
+      return true;
+    } catch (SQLException e) {
+      if (!tables.isLocked(e)) {
+        throw e;
+      }
+    }
+    // Whoever holds it was given up, or it would be the newer attempt.
+    refuseRivals(connection);
+    for (Fence old : before) {
+      LOG.warn("ending session {} of job {}, which was given up", old.session().id(), old.job());
+      tables.end(connection, old.session());
+    }
+    return false;
+  }
+
+  /** Says that this writer has settled what came before. */
+  void ready(Connection connection) throws SQLException {
+    transact(connection, () -> tables.ready(connection, spec.name(), share.writer(), token));
+  }
+
+  /**
+   * Waits until all writers of the job are {@linkplain #ready ready}. That one was so in an earlier
+   * attempt from the same checkpoint with the same parallelism is as good: what was settled stays
+   * settled.
+   */
+  void awaitOthers(Connection connection) throws SQLException, IOException, InterruptedException {
+    Pauses pauses = Pauses.within(patience, LONGEST_PAUSE);
+    while (true) {
+      long ready = tables.fences(connection, spec.name()).stream().filter(this::isReady).count();
+      if (ready == share.parallelism()) {
+        return;
+      }
+      if (!pauses.pause()) {
+        throw new IOException(
+            "only %d of %d writers were ready in time; the others' logs say why"
+                .formatted(ready, share.parallelism()));
+      }
+    }
+  }
+
+  private boolean isReady(Fence fence) {
+    return fence.ready()
+        && fence.job().equals(job)
+        && fence.restored() == restored.orElse(NONE)
+        && fence.parallelism() == share.parallelism();
+  }
+
+  /** Goes on as the same attempt in another session, after the one before was lost. */
+  void rejoin(Connection connection) throws SQLException, IOException {
+    Session mine = tables.session(connection);
+    for (Fence fence : fencesOfShare(connection)) {
+      if (fence.token().equals(token) && !fence.session().equals(mine)) {
+        // It may still be in a transaction, and so hold the fence.
+        tables.end(connection, fence.session());
+      }
+    }
+    if (!tables.rejoin(connection, spec.name(), share.writer(), token, mine)) {
+      throw shutOut();
+    }
+  }
+
+  /**
+   * Begins every transaction of the writer.
+   *
+   * @throws IOException if this attempt has lost its right to write
+   */
+  void begin(Connection connection) throws SQLException, IOException {
+    if (!tables.begin(connection, spec.name(), share.writer(), token)) {
+      throw shutOut();
+    }
+  }
+
+  private IOException shutOut() {
+    return new IOException(
+        "another attempt has taken over as writer %d of pipeline %s; nothing of this one is committed any more"
+            .formatted(share.writer(), spec.name()));
+  }
+
+  /** The name of a branch of this attempt. */
+  BranchId branch(BranchId.Scope scope, long epoch, int sequence) {
+    return scope.branch(share.writer(), epoch, jobBits(), nonce, sequence);
+  }
+
+  /** The checkpoint that was restored, or {@link #NONE}. */
+  long restored() {
+    return restored.orElse(NONE);
+  }
+
+  Share share() {
+    return share;
+  }
+
+  /** The id of the marker of this attempt's start. */
+  byte[] startMarker() {
+    return startMarker;
+  }
+
+  /** How many branches were rolled back. */
+  int rolledBack() {
+    return rolledBack;
+  }
+
+  /** A step within a transaction. */
+  interface Step {
+    void run() throws SQLException;
+  }
+
+  /** Runs and commits a local transaction, whatever the session's auto-commit is. */
+  static void transact(Connection connection, Step step) throws SQLException {
+    boolean autoCommit = connection.getAutoCommit();
+    connection.setAutoCommit(false);
+    try {
+      step.run();
+      connection.commit();
+      connection.setAutoCommit(autoCommit);
+    } catch (SQLException e) {
+      try {
+        connection.rollback();
+        connection.setAutoCommit(autoCommit);
+      } catch (SQLException broken) {
+        e.addSuppressed(broken);
+      }
+      throw e;
+    }
+  }
+
+  /** The bytes of an id. */
+  static byte[] bytes(UUID id) {
+    return ByteBuffer.allocate(16)
+        .putLong(id.getMostSignificantBits())
+        .putLong(id.getLeastSignificantBits())
+        .array();
+  }
+}
