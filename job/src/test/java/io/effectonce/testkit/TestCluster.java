@@ -11,7 +11,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.api.connector.sink2.Sink;
@@ -187,19 +189,34 @@ public final class TestCluster implements AutoCloseable {
           .until(() -> counts().getOrDefault(counter, 0L) >= number);
     }
 
-    /** Takes a savepoint and stops; returns where the savepoint is. */
+    /**
+     * Takes a savepoint and stops, as soon as the job isn't restarting; returns where the savepoint
+     * is.
+     */
     public String stopWithSavepoint() {
-      try {
-        return cluster
-            .stopWithSavepoint(
-                id,
-                directory.resolve("savepoints").toUri().toString(),
-                false,
-                SavepointFormatType.CANONICAL)
-            .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
+      AtomicReference<String> path = new AtomicReference<>();
+      Awaitility.await("stopped with a savepoint")
+          .atMost(PATIENCE)
+          .until(
+              () -> {
+                try {
+                  path.set(
+                      cluster
+                          .stopWithSavepoint(
+                              id,
+                              directory.resolve("savepoints").toUri().toString(),
+                              false,
+                              SavepointFormatType.CANONICAL)
+                          .get(PATIENCE.toSeconds(), TimeUnit.SECONDS));
+                  return true;
+                } catch (ExecutionException restarting) {
+                  if (cluster.getJobStatus(id).get().isGloballyTerminalState()) {
+                    throw restarting;
+                  }
+                  return false;
+                }
+              });
+      return path.get();
     }
 
     /** Takes a savepoint and goes on; returns where the savepoint is. */
