@@ -291,7 +291,7 @@ final class PostgresqlTransactionTables implements TransactionTables {
             "DELETE FROM commit_marker WHERE pipeline = ? AND writer % ? = ?"
                 + " AND created_at < now() - make_interval(secs => ?) AND id <> ?")) {
       bind(delete, pipeline, share);
-      delete.setDouble(4, keep.toSeconds());
+      delete.setDouble(4, (double) keep.toSeconds());
       delete.setBytes(5, except);
       delete.executeUpdate();
     }

@@ -152,8 +152,8 @@ final class XaWriter implements EffectsWriter {
     if (allowed < needed) {
       throw new UnrecoverableSinkException(
           ("commit: xa needs %s of at least %d on the server, one for each writer, beside what"
-               + " others need; it is %d. Set it and restart the server, lower sink.parallelism, or"
-               + " use commit: local")
+                  + " others need; it is %d. Set it and restart the server, lower sink.parallelism, or"
+                  + " use commit: local")
               .formatted(tables.maxPreparedBranchesSetting(), needed, allowed),
           null);
     }
