@@ -46,6 +46,7 @@ final class LocalWriter implements EffectsWriter {
   private final Outcomes outcomes;
   private final Ownership ownership;
   private final Retry retry;
+  private final Heartbeat heartbeat;
 
   private final List<Decoded> batch = new ArrayList<>();
   private long batchBytes;
@@ -75,7 +76,7 @@ final class LocalWriter implements EffectsWriter {
     this.retry = new Retry(dialect, spec.sink().retryFor());
     retry.run("starting to write", () -> start(restored)).forEach(outcomes::count);
     outcomes.countRolledBack(ownership.rolledBack());
-    beat();
+    heartbeat = new Heartbeat(time, this::showSignOfLife);
   }
 
   private List<Counts> start(Collection<WriterState> restored)
@@ -203,16 +204,6 @@ final class LocalWriter implements EffectsWriter {
     }
   }
 
-  /** Lets the server, and so other jobs, hear of this writer. */
-  private void beat() {
-    time.registerTimer(
-        time.getCurrentProcessingTime() + Ownership.HEARTBEAT.toMillis(),
-        timestamp -> {
-          showSignOfLife();
-          beat();
-        });
-  }
-
   private void showSignOfLife() {
     Session current = session;
     if (current != null) {
@@ -240,6 +231,7 @@ final class LocalWriter implements EffectsWriter {
 
   @Override
   public void close() {
+    heartbeat.close();
     closeSession();
   }
 }

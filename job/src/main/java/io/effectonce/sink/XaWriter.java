@@ -96,6 +96,7 @@ final class XaWriter implements EffectsWriter {
 
   private int sequence;
   private final Started started;
+  private final Heartbeat heartbeat;
 
   /** What lives as long as the task does: a lost connection fails it. */
   private record Started(
@@ -123,7 +124,7 @@ final class XaWriter implements EffectsWriter {
             .run("starting to write", () -> start(database, restored));
     started.backlogs.forEach(outcomes::count);
     outcomes.countRolledBack(ownership.rolledBack());
-    beat();
+    heartbeat = new Heartbeat(time, this::showSignOfLife);
   }
 
   private Started start(Database database, Collection<WriterState> restored)
@@ -177,7 +178,7 @@ final class XaWriter implements EffectsWriter {
 
   private static long bytes(Decoded element) {
     byte[] value = element.record().value();
-    return BYTES_PER_EVENT + (value == null ? 0 : value.length);
+    return (long) BYTES_PER_EVENT + (value == null ? 0 : value.length);
   }
 
   @Override
@@ -348,19 +349,13 @@ final class XaWriter implements EffectsWriter {
     }
   }
 
-  /** Lets the server, and so other jobs, hear of this writer. */
-  private void beat() {
-    after(
-        Ownership.HEARTBEAT,
+  private void showSignOfLife() throws IOException {
+    run(
+        "asking for a sign of life",
         () -> {
-          run(
-              "asking for a sign of life",
-              () -> {
-                try (Statement statement = started.session.connection().createStatement()) {
-                  return statement.execute("SELECT 1");
-                }
-              });
-          beat();
+          try (Statement statement = started.session.connection().createStatement()) {
+            return statement.execute("SELECT 1");
+          }
         });
   }
 
@@ -401,6 +396,7 @@ final class XaWriter implements EffectsWriter {
 
   @Override
   public void close() {
+    heartbeat.close();
     started.session.close();
   }
 }
