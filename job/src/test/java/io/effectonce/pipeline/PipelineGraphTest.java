@@ -27,6 +27,7 @@ import org.apache.flink.streaming.api.graph.StreamGraph;
 import org.apache.flink.streaming.api.graph.StreamNode;
 import org.apache.flink.streaming.runtime.partitioner.ForwardPartitioner;
 import org.apache.flink.streaming.runtime.partitioner.KeyGroupStreamPartitioner;
+import org.apache.flink.streaming.runtime.partitioner.RescalePartitioner;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -37,6 +38,7 @@ class PipelineGraphTest {
   private static final String AUDIT = "duplicate_event";
   private static final String NO_AUDIT = "null";
   private static final String ROUTED = ", route-by: /user";
+  private static final String TO_THE_COMMITTER = "RESCALE";
 
   private static StreamGraph graph(String auditTable) {
     return graph(auditTable, "");
@@ -71,10 +73,10 @@ class PipelineGraphTest {
     return graph.getStreamNodes().stream().sorted(Comparator.comparing(StreamNode::getId)).toList();
   }
 
-  /** The edges between our operators, without that from the audit's writer to its own committer. */
+  /** The edges between our operators, without those from a sink's writer to its own committer. */
   private static List<StreamEdge> edges(StreamGraph graph) {
     return nodes(graph).stream()
-        .filter(node -> !node.getOperatorName().equals("audit: Writer"))
+        .filter(node -> !node.getOperatorName().endsWith(": Writer"))
         .flatMap(node -> node.getOutEdges().stream())
         .toList();
   }
@@ -90,6 +92,7 @@ class PipelineGraphTest {
             "decode = decode",
             "filter = filter",
             "effects = effects: Writer",
+            "Sink Committer: effects = effects: Committer",
             "audit = audit: Writer",
             "Sink Committer: audit = audit: Committer");
   }
@@ -105,7 +108,7 @@ class PipelineGraphTest {
   @Test
   void shouldLeaveTheAuditOutWithoutATable() {
     assertThat(nodes(graph(NO_AUDIT)).stream().map(StreamNode::getTransformationUID))
-        .containsExactly("source", "decode", "filter", "effects");
+        .containsExactly("source", "decode", "filter", "effects", "Sink Committer: effects");
   }
 
   @ParameterizedTest
@@ -120,9 +123,8 @@ class PipelineGraphTest {
     List<JobEdge> exchanges = new ArrayList<>();
     graph(auditTable).getJobGraph().getVertices().forEach(v -> exchanges.addAll(v.getInputs()));
     assertThat(exchanges)
-        .hasSize(1)
         .extracting(JobEdge::getShipStrategyName)
-        .containsExactly("HASH");
+        .containsExactlyInAnyOrder("HASH", TO_THE_COMMITTER);
   }
 
   @ParameterizedTest
@@ -134,7 +136,8 @@ class PipelineGraphTest {
             "Source: source -> decode",
             auditTable.equals(AUDIT)
                 ? "filter -> (effects: Writer, audit: Writer -> audit: Committer)"
-                : "filter -> effects: Writer");
+                : "filter -> effects: Writer",
+            "effects: Committer");
     assertThat(vertices.stream().map(JobVertex::getParallelism)).containsOnly(PARALLELISM);
   }
 
@@ -153,10 +156,11 @@ class PipelineGraphTest {
         .containsExactly(
             "Source: source -> decode x4",
             "filter -> audit: Writer -> audit: Committer x4",
-            "effects: Writer x" + parallelism);
+            "effects: Writer x" + parallelism,
+            "effects: Committer x" + parallelism);
     assertThat(vertices.stream().flatMap(vertex -> vertex.getInputs().stream()))
         .map(JobEdge::getShipStrategyName)
-        .containsExactly("HASH", "HASH");
+        .containsExactly("HASH", "HASH", TO_THE_COMMITTER);
   }
 
   /** A RocksDB of the writer's own would take memory from the filter's. */
@@ -169,6 +173,25 @@ class PipelineGraphTest {
             .orElseThrow();
     assertThat(writer.getStateKeySerializer()).isNull();
     assertThat(writer.getStatePartitioners()).isEmpty();
+  }
+
+  /**
+   * Chained they would share a thread, and a branch's name must not rest in a checkpoint as a
+   * record under way.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"", ROUTED})
+  void shouldHandBranchesToACommitterInATaskOfItsOwn(String writers) {
+    StreamGraph graph = graph(NO_AUDIT, writers);
+    List<StreamEdge> handedOn =
+        nodes(graph).stream()
+            .filter(node -> node.getOperatorName().equals("effects: Writer"))
+            .flatMap(node -> node.getOutEdges().stream())
+            .toList();
+    assertThat(handedOn).hasSize(1);
+    assertThat(handedOn.get(0).getPartitioner()).isInstanceOf(RescalePartitioner.class);
+    assertThat(handedOn.get(0).supportsUnalignedCheckpoints()).isFalse();
+    assertThat(vertices(graph).stream().map(JobVertex::getName)).contains("effects: Committer");
   }
 
   /** A savepoint's state must be found whichever way events go to the writers. */
