@@ -150,7 +150,7 @@ public final class TestCluster implements AutoCloseable {
 
     /** Waits for the end of a bounded job, and returns the counts. */
     public Map<String, Long> finish() {
-      JobResult result = result();
+      JobResult result = result(PATIENCE);
       if (!result.isSuccess()) {
         throw new IllegalStateException(
             "the job failed", result.getSerializedThrowable().orElse(null));
@@ -158,9 +158,19 @@ public final class TestCluster implements AutoCloseable {
       return counts();
     }
 
+    /** The JobID in hexadecimal. */
+    public String id() {
+      return id.toHexString();
+    }
+
     /** Waits until the job has failed for good, and returns why. */
     public Throwable failure() {
-      JobResult result = result();
+      return failureWithin(PATIENCE);
+    }
+
+    /** As {@link #failure()}, for so long. */
+    public Throwable failureWithin(Duration limit) {
+      JobResult result = result(limit);
       Optional<Throwable> failure =
           result
               .getSerializedThrowable()
@@ -169,9 +179,9 @@ public final class TestCluster implements AutoCloseable {
           () -> new IllegalStateException("the job ended as " + result.getApplicationStatus()));
     }
 
-    private JobResult result() {
+    private JobResult result(Duration limit) {
       try {
-        return cluster.requestJobResult(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        return cluster.requestJobResult(id).get(limit.toSeconds(), TimeUnit.SECONDS);
       } catch (Exception e) {
         throw new IllegalStateException(e);
       }

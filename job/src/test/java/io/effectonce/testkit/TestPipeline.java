@@ -61,6 +61,11 @@ public final class TestPipeline {
     return parse(text.replaceFirst(regex, replacement), Map.of());
   }
 
+  /** The pipeline file. */
+  public String text() {
+    return text;
+  }
+
   public PipelineSpec spec() {
     return spec;
   }
