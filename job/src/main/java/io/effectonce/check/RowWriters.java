@@ -1,7 +1,9 @@
 package io.effectonce.check;
 
 import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toSet;
 
+import io.effectonce.jdbc.Table;
 import io.effectonce.spec.EffectSpec;
 import io.effectonce.spec.EventSpec;
 import io.effectonce.spec.Field;
@@ -17,6 +19,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
@@ -35,7 +39,8 @@ import java.util.stream.Stream;
  * </ul>
  *
  * <p>Assumed: a table has one name in the file, and the database takes two keys for equal only if
- * their text is. Foreign keys and other unique indexes lock rows, too, and aren't in the file.
+ * their text is. Other unique indexes and foreign keys bind rows together, too; they aren't in the
+ * file, but the tables tell.
  */
 final class RowWriters {
   private static final String PATH = "sink.route-by";
@@ -86,6 +91,107 @@ final class RowWriters {
     List<Finding> findings = new ArrayList<>();
     writers.tables().forEach((table, uses) -> writers.judge(table, uses).ifPresent(findings::add));
     return findings;
+  }
+
+  /**
+   * What the file alone doesn't tell: a finding for each other unique index, and for each foreign
+   * key to a table that the pipeline writes, that may bring rows of several writers together.
+   *
+   * @param tables the tables of all effects, by the names that the file has
+   */
+  static List<Finding> findings(PipelineSpec spec, Map<String, Table> tables) {
+    RowWriters writers = new RowWriters(spec);
+    List<Finding> findings = new ArrayList<>();
+    for (OperationSpec operation : spec.operations().values()) {
+      for (EffectSpec effect : operation.effects()) {
+        Table table = tables.get(effect.table());
+        if (table != null) {
+          writers.uniqueKeys(operation, effect, table).forEach(findings::add);
+          writers.foreignKeys(operation, effect, table, tables).forEach(findings::add);
+        }
+      }
+    }
+    return findings.stream().distinct().toList();
+  }
+
+  private Stream<Finding> uniqueKeys(OperationSpec operation, EffectSpec effect, Table table) {
+    Map<String, ValueSource> values = values(effect);
+    Set<String> key = effect.key().stream().map(Field::column).collect(toSet());
+    return table.uniqueKeys().stream()
+        .filter(unique -> !unique.containsAll(key) && values.keySet().containsAll(unique))
+        .map(unique -> new Reach(operation.name(), restricted(values, unique)))
+        .filter(reach -> !hasRoute(reach))
+        .map(
+            reach ->
+                Finding.warning(
+                    PATH,
+                    "the writer is chosen by %s, but rows of %s are unique by %s, too: if events of %s with different %s have equal ones, %s. %s"
+                        .formatted(
+                            chosenBy(),
+                            table.name(),
+                            reach.text(),
+                            operation.name(),
+                            text(),
+                            OTHERWISE,
+                            WAYS_OUT)));
+  }
+
+  /**
+   * A row isn't seen by another writer before it is committed, so what refers to it is refused
+   * until then.
+   */
+  private Stream<Finding> foreignKeys(
+      OperationSpec operation, EffectSpec effect, Table table, Map<String, Table> tables) {
+    Map<String, ValueSource> values = values(effect);
+    List<Finding> findings = new ArrayList<>();
+    for (Table.ForeignKey reference : table.foreignKeys()) {
+      if (!values.keySet().containsAll(reference.columns().keySet())) {
+        continue;
+      }
+      Map<String, ValueSource> refersBy = new TreeMap<>();
+      reference.columns().forEach((ours, theirs) -> refersBy.put(theirs, values.get(ours)));
+      for (Map.Entry<String, List<Reach>> other : tables().entrySet()) {
+        Table referred = tables.get(other.getKey());
+        if (referred == null || !referred.identity().equals(reference.table())) {
+          continue;
+        }
+        Reach reach = new Reach(operation.name(), refersBy);
+        List<Reach> uses = Stream.concat(other.getValue().stream(), Stream.of(reach)).toList();
+        if (!route.stream().allMatch(source -> binds(source, uses))) {
+          findings.add(
+              Finding.warning(
+                  PATH,
+                  "the writer is chosen by %s, but rows of %s refer to rows of %s by %s in %s: an event and the one that creates the row it refers to must have the same %s. Where the data break that and both come within a checkpoint, the reference is refused: a dead letter, out of order. %s"
+                      .formatted(
+                          chosenBy(),
+                          table.name(),
+                          referred.name(),
+                          reach.text(),
+                          operation.name(),
+                          text(),
+                          WAYS_OUT)));
+        }
+      }
+    }
+    return findings.stream();
+  }
+
+  private boolean hasRoute(Reach reach) {
+    return route.stream().allMatch(source -> binds(source, List.of(reach)));
+  }
+
+  private Map<String, ValueSource> values(EffectSpec effect) {
+    Map<String, ValueSource> values = new LinkedHashMap<>();
+    Stream.concat(effect.key().stream(), effect.columns().stream())
+        .forEach(field -> values.put(field.column(), normal(field.source())));
+    return values;
+  }
+
+  private static Map<String, ValueSource> restricted(
+      Map<String, ValueSource> values, Set<String> columns) {
+    Map<String, ValueSource> some = new LinkedHashMap<>(values);
+    some.keySet().retainAll(columns);
+    return some;
   }
 
   private Map<String, List<Reach>> tables() {

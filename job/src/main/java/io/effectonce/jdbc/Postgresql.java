@@ -152,7 +152,53 @@ final class Postgresql implements Dialect {
       throw new SQLException(
           "table " + table + " doesn't exist, or isn't on the search path", UNDEFINED_TABLE);
     }
-    return new Table(table, columns, uniqueKeys(connection, table));
+    return new Table(
+        table,
+        columns,
+        uniqueKeys(connection, table),
+        identity(connection, table),
+        foreignKeys(connection, table));
+  }
+
+  private static String identity(Connection connection, String table) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement("SELECT to_regclass(?)::oid::text")) {
+      query.setString(1, quoteTable(table));
+      try (ResultSet row = query.executeQuery()) {
+        row.next();
+        return row.getString(1);
+      }
+    }
+  }
+
+  private static List<Table.ForeignKey> foreignKeys(Connection connection, String table)
+      throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            """
+            SELECT c.confrelid::text, array_agg(ours.attname::text), array_agg(theirs.attname::text)
+              FROM pg_constraint c
+             CROSS JOIN LATERAL unnest(c.conkey, c.confkey) AS k(ours, theirs)
+              JOIN pg_attribute ours ON ours.attrelid = c.conrelid AND ours.attnum = k.ours
+              JOIN pg_attribute theirs ON theirs.attrelid = c.confrelid AND theirs.attnum = k.theirs
+             WHERE c.contype = 'f' AND c.conrelid = to_regclass(?)
+             GROUP BY c.oid, c.confrelid ORDER BY c.oid
+            """)) {
+      query.setString(1, quoteTable(table));
+      List<Table.ForeignKey> keys = new ArrayList<>();
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          String[] ours = (String[]) row.getArray(2).getArray();
+          String[] theirs = (String[]) row.getArray(3).getArray();
+          Map<String, String> columns = new HashMap<>();
+          for (int i = 0; i < ours.length; i++) {
+            columns.put(ours[i], theirs[i]);
+          }
+          keys.add(new Table.ForeignKey(row.getString(1), columns));
+        }
+      }
+      return keys;
+    }
   }
 
   private static List<Set<String>> uniqueKeys(Connection connection, String table)

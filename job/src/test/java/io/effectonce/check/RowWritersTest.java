@@ -3,12 +3,14 @@ package io.effectonce.check;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.effectonce.check.Finding.Severity;
+import io.effectonce.jdbc.Table;
 import io.effectonce.spec.InvalidPipelineException;
 import io.effectonce.spec.PipelineFile;
 import io.effectonce.spec.PipelineSpec;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -224,8 +226,8 @@ class RowWritersTest {
                   "/id", "PAY: [ { increment: topics, key: { t: kafka:topic }, add: { n: /n } } ]"))
           .containsExactly(
               problem(
-                  "the writer is chosen by /id, the business ID, but all events of PAY write one row"
-                      + " of topics, that of { t: kafka:topic }: "));
+                  "the writer is chosen by /id, the business ID, but all events of PAY write one"
+                      + " row of topics, that of { t: kafka:topic }: "));
     }
 
     @Test
@@ -242,8 +244,9 @@ class RowWritersTest {
                       """)))
           .containsExactly(
               problem(
-                  "the writer is chosen by /from, but rows of accounts are found by it in TRANSFER, {"
-                      + " account: /from }, and by something else in TRANSFER, { account: /to }: "));
+                  "the writer is chosen by /from, but rows of accounts are found by it in TRANSFER,"
+                      + " { account: /from }, and by something else in TRANSFER, { account: /to"
+                      + " }: "));
     }
 
     @Test
@@ -270,7 +273,8 @@ class RowWritersTest {
           .containsExactly(
               problem(
                   "the writer is chosen by /id, the business ID, but rows of orders are found by it"
-                      + " in ORDER, { id: /id }, and by something else in SHIP, { id: /orderId }: "));
+                      + " in ORDER, { id: /id }, and by something else in SHIP, { id: /orderId"
+                      + " }: "));
     }
 
     private static Finding problem(String message) {
@@ -290,8 +294,8 @@ class RowWritersTest {
             Finding.warning(
                 "sink.route-by",
                 "the writer is chosen by /userId, but rows of payments are found by { order_id:"
-                    + " /orderId } in PAYMENT_SUCCEEDED: all events that reach one row must have the"
-                    + " same /userId. Where the data break that, "
+                    + " /orderId } in PAYMENT_SUCCEEDED: all events that reach one row must have"
+                    + " the same /userId. Where the data break that, "
                     + CONSEQUENCE));
   }
 
@@ -325,5 +329,94 @@ class RowWritersTest {
   /** The brace that ends the sink's section is the template's. */
   private static String withoutBrace(String sinkAndFlink) {
     return sinkAndFlink.substring(0, sinkAndFlink.length() - 1);
+  }
+
+  @Nested
+  class WhatTheTablesTell {
+    private static final String ORDER_AND_ITEM =
+        """
+        ORDER: [ { insert: orders, key: { id: /order }, set: { email: /email } } ]
+        ITEM:
+          - { insert: items, key: { id: /item }, set: { order_id: /order } }
+        """;
+
+    private Map<String, Table> tables(List<Set<String>> uniqueOfOrders) {
+      return Map.of(
+          "orders",
+          new Table("orders", Map.of(), uniqueOfOrders, "1", List.of()),
+          "items",
+          new Table(
+              "items",
+              Map.of(),
+              List.of(Set.of("id")),
+              "2",
+              List.of(new Table.ForeignKey("1", Map.of("order_id", "id")))));
+    }
+
+    private List<Finding> findings(String routeBy, List<Set<String>> uniqueOfOrders) {
+      return RowWriters.findings(
+          spec("/event", ", route-by: " + routeBy, ORDER_AND_ITEM), tables(uniqueOfOrders));
+    }
+
+    @Test
+    void shouldFindNothingWhereTheReferenceIsTheRoute() {
+      assertThat(findings("/order", List.of(Set.of("id")))).isEmpty();
+    }
+
+    @Test
+    void shouldFindAReferenceToAnotherWritersRow() {
+      assertThat(findings("/item", List.of(Set.of("id"))))
+          .containsExactly(
+              new Finding(
+                  Severity.WARNING,
+                  "sink.route-by",
+                  "the writer is chosen by /item, but rows of items refer to rows of orders by {"
+                      + " id: /order } in ITEM: an event and the one that creates the row it refers"
+                      + " to must have the same /item. Where the data break that and both come"
+                      + " within a checkpoint, the reference is refused: a dead letter, out of"
+                      + " order. Ways out: another route-by, commit: local, or sink.parallelism:"
+                      + " 1"));
+    }
+
+    @Test
+    void shouldFindAUniqueIndexThatBringsWritersTogether() {
+      assertThat(findings("/order", List.of(Set.of("id"), Set.of("email"))))
+          .containsExactly(
+              new Finding(
+                  Severity.WARNING,
+                  "sink.route-by",
+                  "the writer is chosen by /order, but rows of orders are unique by"
+                      + " { email: /email }, too: if events of ORDER with different /order have"
+                      + " equal ones, "
+                      + CONSEQUENCE));
+    }
+
+    @Test
+    void shouldLeaveAUniqueIndexOutThatTheKeyOrTheRouteKeepsApart() {
+      assertThat(findings("/order", List.of(Set.of("id"), Set.of("id", "email")))).isEmpty();
+      assertThat(findings("/email", List.of(Set.of("id"), Set.of("email"))))
+          .extracting(Finding::message)
+          .noneMatch(message -> message.contains("are unique by"));
+    }
+
+    /** Of a table that the pipeline doesn't write, nobody waits for an uncommitted row. */
+    @Test
+    void shouldLeaveAReferenceToOthersTablesOut() {
+      Table items =
+          new Table(
+              "items",
+              Map.of(),
+              List.of(Set.of("id")),
+              "2",
+              List.of(new Table.ForeignKey("9", Map.of("order_id", "id"))));
+      assertThat(
+              RowWriters.findings(
+                  spec(
+                      "/event",
+                      ", route-by: /item",
+                      "ITEM: [ { insert: items, key: { id: /item }, set: { order_id: /order } } ]"),
+                  Map.of("items", items)))
+          .isEmpty();
+    }
   }
 }

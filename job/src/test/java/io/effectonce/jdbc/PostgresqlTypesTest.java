@@ -282,6 +282,21 @@ class PostgresqlTypesTest {
   }
 
   @Test
+  void shouldReadWhichRowsATableRefersTo() throws Exception {
+    database.execute(
+        """
+        CREATE SCHEMA shop;
+        CREATE TABLE shop.parent (x text, y int, PRIMARY KEY (x, y));
+        CREATE TABLE referring (
+          id text PRIMARY KEY, b int, a text, FOREIGN KEY (b, a) REFERENCES shop.parent (y, x))
+        """);
+    String parent = Postgresql.INSTANCE.table(connection, "shop.parent").identity();
+    assertThat(Postgresql.INSTANCE.table(connection, "referring").foreignKeys())
+        .containsExactly(new Table.ForeignKey(parent, Map.of("b", "y", "a", "x")));
+    assertThat(Postgresql.INSTANCE.table(connection, "shop.parent").foreignKeys()).isEmpty();
+  }
+
+  @Test
   void shouldSendThousandsOfRowsAtOnce() throws Exception {
     Value[] values = Collections.nCopies(5_000, text("x")).toArray(new Value[0]);
     assertThat(store("text", values)).hasSize(5_000).containsOnly("x");
