@@ -26,6 +26,7 @@ import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateRecoveryOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.client.JobStatusMessage;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
@@ -39,6 +40,7 @@ public final class TestCluster implements AutoCloseable {
 
   private final Path directory = TestDirectory.create();
   private final MiniCluster cluster;
+  private int replaced;
 
   private TestCluster(MiniCluster cluster) {
     this.cluster = cluster;
@@ -51,6 +53,8 @@ public final class TestCluster implements AutoCloseable {
         "metrics.reporter.test.factory.class", TestCounters.Factory.class.getName());
     // Not 8081, where the machine may have a Flink, such as that of docker-compose.yml.
     configuration.set(RestOptions.BIND_PORT, "0");
+    // So that a test can go on from an older one.
+    configuration.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 10);
     configuration.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(256));
     MiniCluster cluster =
         new MiniCluster(
@@ -187,6 +191,20 @@ public final class TestCluster implements AutoCloseable {
       }
     }
 
+    /** The JobID, in hexadecimal. */
+    public String id() {
+      return id.toHexString();
+    }
+
+    /** Whether it has ended for good. */
+    public boolean hasEnded() {
+      try {
+        return cluster.getJobStatus(id).get().isGloballyTerminalState();
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
     public Map<String, Long> counts() {
       return TestCounters.sums(id);
     }
@@ -196,7 +214,13 @@ public final class TestCluster implements AutoCloseable {
       Awaitility.await(counter + " reaches " + number)
           .atMost(PATIENCE)
           .pollInterval(Duration.ofMillis(20))
-          .until(() -> counts().getOrDefault(counter, 0L) >= number);
+          .until(
+              () -> {
+                if (hasEnded()) {
+                  finish();
+                }
+                return counts().getOrDefault(counter, 0L) >= number;
+              });
     }
 
     /**
@@ -265,14 +289,35 @@ public final class TestCluster implements AutoCloseable {
     }
   }
 
-  /** Ends one of the TaskManagers at once and starts another. */
+  /** Cancels what is running still, so that a test that fails leaves the others their slots. */
+  public void cancelJobs() {
+    try {
+      for (JobStatusMessage job : cluster.listJobs().get(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        if (!job.getJobState().isGloballyTerminalState()) {
+          new Job(job.getJobId()).cancel();
+        }
+      }
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Ends the older one of the two TaskManagers at once and starts another. */
   public void replaceTaskManager() {
     try {
-      cluster.terminateTaskManager(0).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      // The cluster goes on to count those that have ended.
+      cluster.terminateTaskManager(replaced).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      replaced++;
       cluster.startTaskManager();
     } catch (Exception e) {
       throw new IllegalStateException(e);
     }
+  }
+
+  /** Ends both TaskManagers, and so every task, and starts others. */
+  public void replaceTaskManagers() {
+    replaceTaskManager();
+    replaceTaskManager();
   }
 
   @Override
