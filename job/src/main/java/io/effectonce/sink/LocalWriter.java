@@ -85,11 +85,12 @@ final class LocalWriter implements EffectsWriter {
     try (XaSession sweeper = database.connectXa()) {
       current.connection.setAutoCommit(true);
       ownership.take(current.connection, sweeper, restored);
+      ownership.awaitTaken(current.connection);
       List<Counts> backlogs =
           new Backlogs(spec, dialect.transactions(), ownership, outcomes)
               .apply(current.connection, current.effects, restored);
       ownership.ready(current.connection);
-      ownership.awaitOthers(current.connection);
+      ownership.awaitReady(current.connection);
       current.connection.setAutoCommit(false);
       session = current;
       return backlogs;

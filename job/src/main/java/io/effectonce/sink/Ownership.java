@@ -21,6 +21,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.function.Predicate;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +42,9 @@ import org.slf4j.LoggerFactory;
  *   <li>The fences of the share are replaced by its own. If one is locked, a session that was given
  *       up is still in a transaction: it is ended, and the steps begin anew, since it may have
  *       prepared meanwhile.
+ *   <li>The writer waits until all writers of the job have come this far. After a rescale a backlog
+ *       may have come from another old writer than the branches of the share, and what it holds must
+ *       not overtake a branch in doubt.
  *   <li>The backlogs of the restored state are applied (by the writer), in their own transactions.
  *   <li>The writer says that it is ready, and waits until all writers of the job are: rows may have
  *       moved from one to another, and what came first must be there first.
@@ -313,16 +317,33 @@ final class Ownership {
   }
 
   /**
+   * Waits until all writers of the job have {@linkplain #take taken} their places, so that all
+   * branches of the restored checkpoint are decided: a backlog's rows may depend on any of them.
+   */
+  void awaitTaken(Connection connection) throws SQLException, IOException, InterruptedException {
+    awaitOthers(connection, fence -> true);
+  }
+
+  /**
    * Waits until all writers of the job are {@linkplain #ready ready}. That one was so in an earlier
    * attempt from the same checkpoint with the same parallelism is as good: what was settled stays
    * settled.
    */
-  void awaitOthers(Connection connection) throws SQLException, IOException, InterruptedException {
+  void awaitReady(Connection connection) throws SQLException, IOException, InterruptedException {
+    awaitOthers(connection, Fence::ready);
+  }
+
+  private void awaitOthers(Connection connection, Predicate<Fence> condition)
+      throws SQLException, IOException, InterruptedException {
     Pauses pauses = Pauses.within(patience, LONGEST_PAUSE);
     while (true) {
-      long ready = tables.fences(connection, spec.name()).stream().filter(this::isReady).count();
+      List<Fence> fences = tables.fences(connection, spec.name());
+      long ready = fences.stream().filter(this::isOfThisStart).filter(condition).count();
       if (ready == share.parallelism()) {
         return;
+      }
+      if (fences.stream().noneMatch(fence -> fence.token().equals(token))) {
+        throw shutOut();
       }
       if (!pauses.pause()) {
         throw new IOException(
@@ -332,9 +353,8 @@ final class Ownership {
     }
   }
 
-  private boolean isReady(Fence fence) {
-    return fence.ready()
-        && fence.job().equals(job)
+  private boolean isOfThisStart(Fence fence) {
+    return fence.job().equals(job)
         && fence.restored() == restored.orElse(NONE)
         && fence.parallelism() == share.parallelism();
   }

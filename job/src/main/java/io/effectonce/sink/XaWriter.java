@@ -135,10 +135,11 @@ final class XaWriter implements EffectsWriter {
       checkServer(connection);
       Effects effects = new Effects(connection, dialect, spec);
       ownership.take(connection, session, restored);
+      ownership.awaitTaken(connection);
       List<Counts> backlogs =
           new Backlogs(spec, tables, ownership, outcomes).apply(connection, effects, restored);
       ownership.ready(connection);
-      ownership.awaitOthers(connection);
+      ownership.awaitReady(connection);
       BranchId.Scope scope = BranchId.Scope.of(tables.place(connection), spec.name());
       return new Started(session, scope, effects, backlogs);
     } catch (SQLException | IOException | InterruptedException | RuntimeException e) {
