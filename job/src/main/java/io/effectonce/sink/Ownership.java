@@ -161,10 +161,14 @@ final class Ownership {
     return BranchId.Scope.of(tables.place(connection), spec.name());
   }
 
-  /** A pipeline runs once. Another job is alive if one of its sessions is heard of. */
+  /**
+   * A pipeline runs once. Another job is alive if one of its sessions is heard of, whosever share
+   * that is: a job that is refused must not leave a fence behind which would have the other refused
+   * when it recovers.
+   */
   private void refuseRivals(Connection connection)
       throws SQLException, UnrecoverableSinkException, InterruptedException {
-    for (Fence fence : fencesOfShare(connection)) {
+    for (Fence fence : tables.fences(connection, spec.name())) {
       if (!fence.job().equals(job) && isAlive(connection, fence.session())) {
         throw new UnrecoverableSinkException(
             ("pipeline %s is run by job %s already, whose writer %d is at work in session %d of the"
