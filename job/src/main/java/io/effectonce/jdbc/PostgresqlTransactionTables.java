@@ -288,10 +288,19 @@ final class PostgresqlTransactionTables implements TransactionTables {
       throws SQLException {
     try (PreparedStatement delete =
         connection.prepareStatement(
-            "DELETE FROM commit_marker WHERE pipeline = ? AND writer % ? = ?"
-                + " AND created_at < now() - make_interval(secs => ?) AND id <> ?")) {
-      bind(delete, pipeline, share);
-      delete.setDouble(4, (double) keep.toSeconds());
+            """
+            WITH old AS (SELECT now() - make_interval(secs => ?) AS before)
+            DELETE FROM commit_marker m USING old
+             WHERE m.pipeline = ? AND m.writer % ? = ? AND m.created_at < old.before AND m.id <> ?
+               AND m.created_at < (
+                 SELECT n.created_at FROM commit_marker n
+                  WHERE n.pipeline = m.pipeline AND n.writer = m.writer AND n.counts IS NULL AND n.created_at < old.before
+                  ORDER BY n.created_at DESC OFFSET 1 LIMIT 1)
+            """)) {
+      delete.setDouble(1, (double) keep.toSeconds());
+      delete.setString(2, pipeline);
+      delete.setInt(3, share.parallelism());
+      delete.setInt(4, share.writer());
       delete.setBytes(5, except);
       delete.executeUpdate();
     }

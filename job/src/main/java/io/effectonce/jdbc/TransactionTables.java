@@ -98,7 +98,14 @@ public interface TransactionTables {
   boolean hasEffectsAfter(Connection connection, String pipeline, long checkpoint)
       throws SQLException;
 
-  /** Removes the markers of a share that are older than needed, but not the one excepted. */
+  /**
+   * Removes the markers of a share that no state names which was written within this time, and not
+   * the one excepted.
+   *
+   * <p>A writer's state names its newest marker, however old that is, until the next one is known
+   * to be committed; and it was when the one after that began. So of those that are older, the
+   * newest two stay. Markers with counts are never named like that, and don't count here.
+   */
   void removeMarkers(
       Connection connection, String pipeline, Share share, Duration keep, byte[] except)
       throws SQLException;
