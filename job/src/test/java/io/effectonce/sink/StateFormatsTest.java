@@ -8,6 +8,7 @@ import io.effectonce.jdbc.BranchId;
 import io.effectonce.testkit.TestPipeline;
 import io.effectonce.types.Counts;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -88,7 +89,7 @@ class StateFormatsTest {
                 + HexFormat.of().formatHex(BRANCH.toBytes())
                 + "00000001"
                 + "0006"
-                + HexFormat.of().formatHex("t-0: 1".getBytes()));
+                + HexFormat.of().formatHex("t-0: 1".getBytes(StandardCharsets.UTF_8)));
   }
 
   @Test
