@@ -7,7 +7,9 @@ import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
@@ -41,6 +43,15 @@ final class PaymentStream {
   private static final int NEAR = 8;
 
   private static final List<Poison> POISONS_IN_TURN = List.of(Poison.values());
+
+  /**
+   * What isn't corrected. Of what is too old only the time would differ, which tells no correction
+   * from a redelivery. And where no user can be read, the dead letter isn't the user's writer's,
+   * who applies the correction: whether it can close the row depends on whether the other has
+   * committed it yet.
+   */
+  private static final Set<Poison> UNMENDABLE =
+      EnumSet.of(Poison.FROM_2001, Poison.NO_USER, Poison.NUL_IN_USER);
 
   private static final List<String> CITIES =
       List.of("Lyon", "Zürich", "São Paulo", "東京", "Kraków", "O'Fallon", "İzmir", "Αθήνα");
@@ -239,8 +250,7 @@ final class PaymentStream {
     expected.deadLetter(place, poison.reason(), delivery);
     if (poison.key() == Poison.Key.READABLE) {
       redeliverable.add(new Redeliverable(delivery, Reach.SAME_PARTITION));
-      // The time alone tells no correction from a redelivery.
-      if (poison != Poison.FROM_2001) {
+      if (!UNMENDABLE.contains(poison)) {
         mendable.add(new Mendable(place, intended));
       }
     }
