@@ -5,6 +5,7 @@ import io.effectonce.local.demo.DemoException;
 import io.effectonce.local.demo.DemoReport;
 import io.effectonce.local.terminal.Table;
 import io.effectonce.local.terminal.Terminal;
+import io.effectonce.spec.SinkSpec;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
@@ -48,8 +49,10 @@ final class DemoCommand implements Callable<Integer> {
       names = "--commit",
       paramLabel = "MODE",
       defaultValue = "local",
-      description = "How effects are committed: local, which is all that this release has.")
-  private String commit = "local";
+      description =
+          "How effects are committed: local, a transaction per batch, or xa, all of a checkpoint at"
+              + " once by two-phase commit; ${DEFAULT-VALUE} by default.")
+  private SinkSpec.Commit commit = SinkSpec.Commit.LOCAL;
 
   @Option(names = "--keep", description = "Keep the working directory, and say where it is.")
   private boolean keep;
@@ -71,15 +74,12 @@ final class DemoCommand implements Callable<Integer> {
       throw CommandException.unusable(
           "--events must be %s to %s".formatted(Table.number(FEWEST), Table.number(MOST)));
     }
-    if (!commit.equals("local")) {
-      throw CommandException.unusable("--commit must be local in this release");
-    }
     WorkDirectory.Afterwards afterwards =
         keep ? WorkDirectory.Afterwards.KEEP : WorkDirectory.Afterwards.DELETE;
     DemoReport report;
     try (WorkDirectory work = WorkDirectory.create(afterwards, terminal)) {
       logs.to(work.path().resolve("effectonce.log"));
-      report = new Demo(work.path(), events, seed, terminal).run();
+      report = new Demo(work.path(), commit, events, seed, terminal).run();
     } catch (DemoException e) {
       throw CommandException.outside(String.valueOf(e.getMessage()), e);
     }
@@ -99,6 +99,7 @@ final class DemoCommand implements Callable<Integer> {
   private static Table table(DemoReport report) {
     return new Table()
         .row("verdict", report.verdict(), "")
+        .row("commit", report.commit(), "")
         .row("events", report.events())
         .row("unique", report.unique(), "took effect")
         .row("duplicates", report.duplicates(), "had no effect")

@@ -49,7 +49,7 @@ class CommandLineTest {
         "check",
         "demo --events many",
         "demo --events 10",
-        "demo --commit xa",
+        "demo --commit sometimes",
         "demo FILE"
       })
   void wrongUsageIs2(String line) {

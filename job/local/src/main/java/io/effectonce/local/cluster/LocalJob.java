@@ -271,18 +271,37 @@ public final class LocalJob implements AutoCloseable {
 
   /** Ends the oldest TaskManager and starts another. The job fails and restarts. */
   public void replaceTaskManager() throws JobFailedException, InterruptedException {
+    endTaskManager();
+    startTaskManager();
+  }
+
+  /**
+   * Ends the oldest TaskManager, and returns when it is gone. The job fails, and can't restart
+   * until it has slots enough.
+   */
+  public void endTaskManager() throws JobFailedException, InterruptedException {
     int oldest;
     synchronized (taskManagers) {
       oldest = taskManagers.removeFirst();
-      taskManagers.addLast(taskManagersEver++);
     }
     try {
       cluster.terminateTaskManager(oldest).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new JobFailedException("a TaskManager doesn't end: " + Reasons.of(e), e);
+    }
+  }
+
+  /** Starts a TaskManager more. */
+  public void startTaskManager() throws JobFailedException, InterruptedException {
+    synchronized (taskManagers) {
+      taskManagers.addLast(taskManagersEver++);
+    }
+    try {
       cluster.startTaskManager();
     } catch (InterruptedException e) {
       throw e;
     } catch (Exception e) { // the signature of startTaskManager()
-      throw new JobFailedException("a TaskManager can't be replaced: " + Reasons.of(e), e);
+      throw new JobFailedException("a TaskManager doesn't start: " + Reasons.of(e), e);
     }
   }
 

@@ -8,6 +8,7 @@ import io.effectonce.source.KafkaRecords;
 import io.effectonce.spec.InvalidPipelineException;
 import io.effectonce.spec.PipelineFile;
 import io.effectonce.spec.PipelineSpec;
+import io.effectonce.spec.SinkSpec;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
@@ -31,6 +32,7 @@ public final class Demo {
   private static final int TASK_MANAGERS = 2;
 
   private final Path directory;
+  private final SinkSpec.Commit commit;
   private final int events;
   private final long seed;
   private final Terminal terminal;
@@ -39,11 +41,13 @@ public final class Demo {
    * A demonstration.
    *
    * @param directory where everything is kept; left to the caller
+   * @param commit how effects are committed
    * @param events how many records
    * @param seed of the stream and of the faults' times
    */
-  public Demo(Path directory, int events, long seed, Terminal terminal) {
+  public Demo(Path directory, SinkSpec.Commit commit, int events, long seed, Terminal terminal) {
     this.directory = directory;
+    this.commit = commit;
     this.events = events;
     this.seed = seed;
     this.terminal = terminal;
@@ -65,7 +69,8 @@ public final class Demo {
     terminal.notice("starting Kafka and PostgreSQL");
     try (Services services = Services.start(directory)) {
       PipelineSpec spec =
-          PipelineFile.parse(PIPELINE_FILE, Services.file(PIPELINE_FILE), services.environment());
+          PipelineFile.parse(
+              PIPELINE_FILE, Services.file(PIPELINE_FILE), services.environment(commit));
       terminal.notice("starting the job");
       try (LocalJob job =
           LocalJob.start(
@@ -77,9 +82,10 @@ public final class Demo {
         return new DemoRun(
                 services,
                 job,
+                commit,
                 uri("savepoints"),
                 stream.join(),
-                FaultPlan.of(events, seed),
+                FaultPlan.of(commit, events, seed),
                 terminal)
             .report();
       }

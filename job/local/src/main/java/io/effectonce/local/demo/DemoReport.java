@@ -7,6 +7,7 @@ import java.util.List;
  * What the demonstration showed.
  *
  * @param verdict {@value #EXACTLY_ONCE} or {@value #BROKEN}
+ * @param commit how effects were committed, as in the pipeline file
  * @param events records produced
  * @param unique events that took effect, by the ledger
  * @param duplicates deliveries of events that had taken effect, or were dead letters, already
@@ -21,6 +22,7 @@ import java.util.List;
  */
 public record DemoReport(
     String verdict,
+    String commit,
     long events,
     long unique,
     long duplicates,

@@ -2,12 +2,14 @@ package io.effectonce.local.demo;
 
 import io.effectonce.embedded.EmbeddedKafka;
 import io.effectonce.embedded.EmbeddedPostgresql;
+import io.effectonce.spec.SinkSpec;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
@@ -16,6 +18,9 @@ final class Services implements AutoCloseable {
   static final String TOPIC = "payments";
   private static final String DATABASE = "shop";
   private static final String FILES = "/META-INF/effectonce/";
+
+  /** More than the job has writers. PostgreSQL's own default is none. */
+  private static final Map<String, String> SETTINGS = Map.of("max_prepared_transactions", "10");
 
   private final EmbeddedKafka kafka;
   private final EmbeddedPostgresql postgresql;
@@ -28,7 +33,7 @@ final class Services implements AutoCloseable {
   /** Starts both at the same time. */
   static Services start(Path directory) throws IOException, SQLException {
     CompletableFuture<EmbeddedPostgresql> postgresql =
-        CompletableFuture.supplyAsync(() -> EmbeddedPostgresql.start(directory, Map.of()));
+        CompletableFuture.supplyAsync(() -> EmbeddedPostgresql.start(directory, SETTINGS));
     EmbeddedKafka kafka = EmbeddedKafka.start(directory);
     Services services;
     try {
@@ -64,8 +69,9 @@ final class Services implements AutoCloseable {
   }
 
   /** What the pipeline file's variables stand for. */
-  Map<String, String> environment() {
+  Map<String, String> environment(SinkSpec.Commit commit) {
     return Map.of(
+        "SINK_COMMIT", commit.name().toLowerCase(Locale.ROOT),
         "KAFKA_BOOTSTRAP_SERVERS", kafka.bootstrapServers(),
         "DB_URL", postgresql.jdbcUrl(DATABASE),
         "DB_USERNAME", postgresql.username(),

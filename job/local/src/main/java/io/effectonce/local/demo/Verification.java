@@ -24,7 +24,8 @@ import java.util.Set;
  *
  * <p>An effect is lost if a row that must be there isn't, or a user has fewer points than the
  * stream gave; it is doubled if a row is there that nothing accounts for, or a user has more points
- * than that. Everything else that differs is a difference too.
+ * than that. Everything else that differs is a difference too, and so is a transaction that nobody
+ * has committed or rolled back.
  */
 final class Verification {
   private static final int FETCHED_AT_ONCE = 10_000;
@@ -65,6 +66,7 @@ final class Verification {
       verification.ledger(statement);
       verification.deadLetters(statement);
     }
+    verification.inDoubt(connection);
     verification.counters(events, totals);
     return new Findings(
         verification.ledgerRows, verification.lost, verification.doubled, verification.differences);
@@ -156,6 +158,12 @@ final class Verification {
     missing.forEach(
         (place, letter) ->
             lost("dead_letter has no row for " + place + ", which is " + letter.reason()));
+  }
+
+  private void inDoubt(Connection connection) throws SQLException {
+    for (String branch : BranchesInDoubt.of(connection)) {
+      differences.add("transaction " + branch + " is in doubt still");
+    }
   }
 
   private void counters(long events, Totals totals) {

@@ -85,6 +85,19 @@ class VerificationTest {
                 .formatted(expected.skippedEvents() + 1, expected.skippedEvents()));
   }
 
+  @Test
+  void findsATransactionInDoubt() throws SQLException {
+    try (Connection connection = services.connect();
+        Statement statement = connection.createStatement()) {
+      statement.execute(
+          "BEGIN; UPDATE payments SET amount = 0 WHERE order_id = 'order-00000000';"
+              + " PREPARE TRANSACTION 'left behind'");
+      assertThat(verify("SELECT 1", totals(0)).differences())
+          .containsExactly("transaction left behind is in doubt still");
+      statement.execute("ROLLBACK PREPARED 'left behind'");
+    }
+  }
+
   /** Verifies with a change to the tables that is undone afterwards. */
   private Verification.Findings verify(String change, Totals totals) throws SQLException {
     try (Connection connection = services.connect();
