@@ -136,9 +136,9 @@ final class Ownership {
       if (!tables.isMarked(connection, spec.name(), state.lastMarker())) {
         throw new UnrecoverableSinkException(
             ("the database is older than checkpoint %d: it doesn't have the marker of a transaction"
-                    + " that was committed before. Was it restored from a backup, or is it another"
-                    + " database? Then go on from a savepoint that is older than the backup. (Markers"
-                    + " are removed when they are older than sink.markers.keep.)")
+                 + " that was committed before. Was it restored from a backup, or is it another"
+                 + " database? Then go on from a savepoint that is older than the backup. (Markers"
+                 + " are removed when they are older than sink.markers.keep.)")
                 .formatted(restored.orElse(NONE)),
             null);
       }
@@ -172,8 +172,8 @@ final class Ownership {
       if (!fence.job().equals(job) && isAlive(connection, fence.session())) {
         throw new UnrecoverableSinkException(
             ("pipeline %s is run by job %s already, whose writer %d is at work in session %d of the"
-                    + " database. A pipeline runs once: stop that job, or give this one another name"
-                    + " (which gives it a ledger of its own, too)")
+                 + " database. A pipeline runs once: stop that job, or give this one another name"
+                 + " (which gives it a ledger of its own, too)")
                 .formatted(spec.name(), fence.job(), fence.writer(), fence.session().id()),
             null);
       }
@@ -221,21 +221,36 @@ final class Ownership {
       if (restored.isPresent() ? branch.epoch() < restored.getAsLong() : !isOurs(branch)) {
         pending.add(branch);
       } else {
-        sweeper.rollback(branch);
-        rolledBack++;
-        LOG.info("rolled back branch {}: its events are read again", branch);
+        rollBack(sweeper, scope, branch);
       }
     }
     if (restored.isEmpty() && !pending.isEmpty()) {
       throw new UnrecoverableSinkException(
           ("the job was started without state, but these transactions of an earlier job are in"
-                  + " doubt, and their events might not be read again: %s. Go on from that job's last"
-                  + " checkpoint or savepoint; or decide about them with the command transactions, and"
-                  + " start again")
+               + " doubt, and their events might not be read again: %s. Go on from that job's last"
+               + " checkpoint or savepoint; or decide about them with the command transactions, and"
+               + " start again")
               .formatted(names(pending)),
           null);
     }
     return pending;
+  }
+
+  private void rollBack(XaSession sweeper, BranchId.Scope scope, BranchId branch)
+      throws SQLException {
+    try {
+      sweeper.rollback(branch);
+    } catch (SQLException e) {
+      // An earlier attempt may be at its start still, or a person at work: "undefined object" is
+      // no reason to stop for good if the branch is gone.
+      if (sweeper.inDoubt(scope).contains(branch)) {
+        throw e;
+      }
+      LOG.info("branch {} was rolled back by somebody else: its events are read again", branch);
+      return;
+    }
+    rolledBack++;
+    LOG.info("rolled back branch {}: its events are read again", branch);
   }
 
   /**
@@ -258,9 +273,9 @@ final class Ownership {
   private UnrecoverableSinkException notInThisCheckpoint(List<BranchId> pending) {
     return new UnrecoverableSinkException(
         ("transactions that were prepared before checkpoint %d are in doubt, but that checkpoint"
-                + " doesn't have them, or their commit has failed for all of sink.retry-for: %s. Go on"
-                + " from the newest checkpoint; or decide about them with the command transactions,"
-                + " and start again")
+             + " doesn't have them, or their commit has failed for all of sink.retry-for: %s. Go on"
+             + " from the newest checkpoint; or decide about them with the command transactions,"
+             + " and start again")
             .formatted(restored.orElse(NONE), names(pending)),
         null);
   }
