@@ -10,6 +10,7 @@ import io.effectonce.spec.PipelineSpec;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -18,6 +19,7 @@ import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.configuration.CheckpointingOptions;
+import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
 import org.apache.flink.configuration.MemorySize;
@@ -26,7 +28,11 @@ import org.apache.flink.configuration.RestartStrategyOptions;
 import org.apache.flink.configuration.StateRecoveryOptions;
 import org.apache.flink.configuration.TaskManagerOptions;
 import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.checkpoint.CheckpointStatsCounts;
 import org.apache.flink.runtime.client.JobStatusMessage;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
+import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
@@ -40,7 +46,9 @@ public final class TestCluster implements AutoCloseable {
 
   private final Path directory = TestDirectory.create();
   private final MiniCluster cluster;
-  private int replaced;
+
+  /** TaskManagers keep their numbers, and those that have ended keep theirs. */
+  private int oldestTaskManager;
 
   private TestCluster(MiniCluster cluster) {
     this.cluster = cluster;
@@ -55,6 +63,10 @@ public final class TestCluster implements AutoCloseable {
     configuration.set(RestOptions.BIND_PORT, "0");
     // So that a test can go on from an older one.
     configuration.set(CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, 10);
+    // So that each TaskManager has tasks of every job, and the end of one is a failure of the job.
+    configuration.set(
+        TaskManagerOptions.TASK_MANAGER_LOAD_BALANCE_MODE,
+        TaskManagerOptions.TaskManagerLoadBalanceMode.SLOTS);
     configuration.set(TaskManagerOptions.MANAGED_MEMORY_SIZE, MemorySize.ofMebiBytes(256));
     MiniCluster cluster =
         new MiniCluster(
@@ -108,6 +120,12 @@ public final class TestCluster implements AutoCloseable {
     /** From a savepoint or a checkpoint. */
     public Submission from(String state) {
       settings.set(StateRecoveryOptions.SAVEPOINT_PATH, state);
+      return this;
+    }
+
+    /** With another value for one of Flink's settings. */
+    public <T> Submission with(ConfigOption<T> option, T value) {
+      settings.set(option, value);
       return this;
     }
 
@@ -223,6 +241,35 @@ public final class TestCluster implements AutoCloseable {
               });
     }
 
+    /** Waits until all tasks are running. */
+    public void awaitRunning() {
+      Awaitility.await("all tasks are running")
+          .atMost(PATIENCE)
+          .pollInterval(Duration.ofMillis(20))
+          .until(
+              () -> {
+                for (AccessExecutionVertex task : graph().getAllExecutionVertices()) {
+                  if (task.getExecutionState() != ExecutionState.RUNNING) {
+                    return false;
+                  }
+                }
+                return true;
+              });
+    }
+
+    /** How many checkpoints have completed, failed and so on. */
+    public CheckpointStatsCounts checkpoints() {
+      return Objects.requireNonNull(graph().getCheckpointStatsSnapshot()).getCounts();
+    }
+
+    private AccessExecutionGraph graph() {
+      try {
+        return cluster.getExecutionGraph(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
     /**
      * Takes a savepoint and stops, as soon as the job isn't restarting; returns where the savepoint
      * is.
@@ -277,6 +324,11 @@ public final class TestCluster implements AutoCloseable {
       }
     }
 
+    /** Begins a checkpoint, and doesn't wait for what becomes of it. */
+    public void startCheckpoint() {
+      cluster.triggerCheckpoint(id);
+    }
+
     public void cancel() {
       try {
         cluster.cancelJob(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
@@ -302,12 +354,10 @@ public final class TestCluster implements AutoCloseable {
     }
   }
 
-  /** Ends the older one of the two TaskManagers at once and starts another. */
+  /** Ends the older of the TaskManagers at once and starts another. */
   public void replaceTaskManager() {
     try {
-      // The cluster goes on to count those that have ended.
-      cluster.terminateTaskManager(replaced).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-      replaced++;
+      cluster.terminateTaskManager(oldestTaskManager++).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
       cluster.startTaskManager();
     } catch (Exception e) {
       throw new IllegalStateException(e);
