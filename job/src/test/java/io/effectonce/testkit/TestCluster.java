@@ -209,11 +209,6 @@ public final class TestCluster implements AutoCloseable {
       }
     }
 
-    /** The JobID, in hexadecimal. */
-    public String id() {
-      return id.toHexString();
-    }
-
     /** Whether it has ended for good. */
     public boolean hasEnded() {
       try {
