@@ -1,5 +1,7 @@
 package io.effectonce.sink;
 
+import static java.util.Objects.requireNonNull;
+
 import io.effectonce.jdbc.BranchId;
 import io.effectonce.jdbc.Database;
 import io.effectonce.jdbc.TransactionTables;
@@ -35,6 +37,9 @@ final class BranchCommitter implements Committer<Branch> {
   private final Retry retry;
   private @Nullable XaSession session;
 
+  /** Of the session's database. */
+  private BranchId.@Nullable Scope scope;
+
   private enum Commit {
     NOW,
     BEFORE
@@ -62,7 +67,11 @@ final class BranchCommitter implements Committer<Branch> {
 
   private Commit commit(Branch branch) throws SQLException, UnrecoverableSinkException {
     try {
-      session().commit(branch.id());
+      XaSession session = session();
+      if (requireNonNull(scope).read(branch.id()) == null) {
+        throw foreign(branch);
+      }
+      session.commit(branch.id());
       return Commit.NOW;
     } catch (SQLException e) {
       // The connection may be what failed.
@@ -78,8 +87,15 @@ final class BranchCommitter implements Committer<Branch> {
   }
 
   private boolean isInDoubt(BranchId branch) throws SQLException {
-    BranchId.Scope scope = BranchId.Scope.of(tables.place(session().connection()), spec.name());
-    return session().inDoubt(scope).contains(branch);
+    return session().inDoubt(requireNonNull(scope)).contains(branch);
+  }
+
+  /** Not a loss: here its marker would be looked for in vain. */
+  private UnrecoverableSinkException foreign(Branch branch) {
+    return new UnrecoverableSinkException(
+        "branch %s is of another pipeline than %s, or was prepared in another database or schema than this one, and can't be committed by this job"
+            .formatted(branch, spec.name()),
+        null);
   }
 
   private static UnrecoverableSinkException lost(Branch branch, SQLException cause) {
@@ -96,6 +112,12 @@ final class BranchCommitter implements Committer<Branch> {
     XaSession current = session;
     if (current == null) {
       current = database.connectXa();
+      try {
+        scope = BranchId.Scope.of(tables.place(current.connection()), spec.name());
+      } catch (SQLException e) {
+        current.close();
+        throw e;
+      }
       session = current;
     }
     return current;
