@@ -129,14 +129,24 @@ class ArchitectureTest {
           .resideInAnyPackage("org.apache.kafka..", "org.apache.flink.connector.kafka..");
 
   @ArchTest
-  static final ArchRule onlyTheSinkAndItsDialectsKnowDatabases =
+  static final ArchRule onlyTheSinkAndCommandsConnectToDatabases =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages(
+              ROOT + ".jdbc..", ROOT + ".sink..", ROOT + ".check..", ROOT + ".transactions..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("java.sql..");
+
+  @ArchTest
+  static final ArchRule onlyTheSinkAndItsDialectsKnowDrivers =
       noClasses()
           .that()
           .resideOutsideOfPackages(ROOT + ".jdbc..", ROOT + ".sink..")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(
-              "java.sql..", "javax.sql..", "org.postgresql..", "org.apache.flink.connector.jdbc..");
+              "javax.sql..", "org.postgresql..", "org.apache.flink.connector.jdbc..");
 
   @ArchTest
   static final ArchRule onlyTheCommandLineExits =

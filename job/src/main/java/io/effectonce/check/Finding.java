@@ -12,12 +12,18 @@ public record Finding(Severity severity, String path, String message) {
   public enum Severity {
     /** The pipeline can't run like that. */
     PROBLEM,
+    /** Nobody knows, since an outside system couldn't be asked. */
+    UNKNOWN,
     /** It can run, and the user should know this. */
     WARNING
   }
 
   static Finding problem(String path, String message) {
     return new Finding(Severity.PROBLEM, path, message);
+  }
+
+  static Finding unknown(String path, String message) {
+    return new Finding(Severity.UNKNOWN, path, message);
   }
 
   static Finding warning(String path, String message) {

@@ -9,6 +9,7 @@ import java.sql.Timestamp;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -340,6 +341,37 @@ final class PostgresqlTransactionTables implements TransactionTables {
       }
       return descriptions;
     }
+  }
+
+  @Override
+  public Map<BranchId, Duration> preparedFor(Connection connection, Collection<BranchId> branches)
+      throws SQLException {
+    Map<String, BranchId> names = new HashMap<>();
+    branches.forEach(branch -> names.put(gid(branch), branch));
+    try (Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery(
+                "SELECT gid, extract(epoch FROM clock_timestamp() - prepared) * 1000"
+                    + " FROM pg_prepared_xacts WHERE database = current_database()")) {
+      Map<BranchId, Duration> ages = new HashMap<>();
+      while (row.next()) {
+        BranchId branch = names.get(row.getString(1));
+        if (branch != null) {
+          ages.put(branch, Duration.ofMillis(Math.max(0, row.getLong(2))));
+        }
+      }
+      return ages;
+    }
+  }
+
+  /** The name by which the driver prepares a branch. */
+  private static String gid(BranchId branch) {
+    Base64.Encoder base64 = Base64.getEncoder();
+    return branch.getFormatId()
+        + "_"
+        + base64.encodeToString(branch.getGlobalTransactionId())
+        + "_"
+        + base64.encodeToString(branch.getBranchQualifier());
   }
 
   @Override

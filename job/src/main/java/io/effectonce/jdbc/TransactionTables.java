@@ -116,6 +116,13 @@ public interface TransactionTables {
   /** What is in branches that are or were in doubt, by name. */
   Map<BranchId, Contents> descriptions(Connection connection, String pipeline) throws SQLException;
 
+  /**
+   * How long ago branches in doubt were prepared, by the server's clock. Those of which the server
+   * doesn't say it are left out.
+   */
+  Map<BranchId, Duration> preparedFor(Connection connection, Collection<BranchId> branches)
+      throws SQLException;
+
   /** Forgets what was in a share's branches, except in these. */
   void forget(Connection connection, String pipeline, Share share, Collection<BranchId> except)
       throws SQLException;

@@ -71,7 +71,9 @@ final class Effects {
     readTables(connection);
   }
 
-  private void readTables(Connection connection) throws SQLException, UnrecoverableSinkException {
+  /** The tables of operations, by the names that the pipeline file uses. */
+  static Map<String, Table> tables(
+      Connection connection, Dialect dialect, List<OperationSpec> operations) throws SQLException {
     Map<String, Table> tables = new HashMap<>();
     for (OperationSpec operation : operations) {
       for (EffectSpec effect : operation.effects()) {
@@ -80,6 +82,11 @@ final class Effects {
         }
       }
     }
+    return tables;
+  }
+
+  private void readTables(Connection connection) throws SQLException, UnrecoverableSinkException {
+    Map<String, Table> tables = tables(connection, dialect, operations);
     Map<Write, Write> shapes = new HashMap<>();
     for (OperationSpec operation : operations) {
       plans.put(

@@ -51,6 +51,11 @@ final class OperationPlan {
     }
   }
 
+  /** How a misfit's message begins. */
+  static String place(String operation) {
+    return "operations." + operation + ": ";
+  }
+
   /**
    * The rows that an event touches, in the order of its effects.
    *
@@ -104,7 +109,7 @@ final class OperationPlan {
       this.shapes = shapes;
       this.table = effect.table();
       this.kind = kind(effect);
-      String place = "operations." + operation + ": table " + table.name();
+      String place = place(operation) + "table " + table.name();
       for (Field field : effect.key()) {
         key.add(binding(place, field, table, layout));
       }

@@ -149,15 +149,10 @@ final class XaWriter implements EffectsWriter {
   }
 
   private void checkServer(Connection connection) throws SQLException, UnrecoverableSinkException {
-    int allowed = tables.maxPreparedBranches(connection);
-    int needed = ownership.share().parallelism();
-    if (allowed < needed) {
-      throw new UnrecoverableSinkException(
-          ("commit: xa needs %s of at least %d on the server, one for each writer, beside what"
-                  + " others need; it is %d. Set it and restart the server, lower sink.parallelism, or"
-                  + " use commit: local")
-              .formatted(tables.maxPreparedBranchesSetting(), needed, allowed),
-          null);
+    String problem =
+        Prerequisites.tooFewBranches(connection, tables, ownership.share().parallelism());
+    if (problem != null) {
+      throw new UnrecoverableSinkException(problem, null);
     }
   }
 

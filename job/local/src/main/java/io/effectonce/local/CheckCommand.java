@@ -1,10 +1,14 @@
 package io.effectonce.local;
 
+import io.effectonce.check.DatabaseCheck;
 import io.effectonce.check.Finding;
 import io.effectonce.check.OfflineCheck;
 import io.effectonce.local.terminal.Terminal;
 import io.effectonce.spec.InvalidPipelineException;
+import io.effectonce.spec.PipelineSpec;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -15,7 +19,10 @@ import picocli.CommandLine.Parameters;
 /** {@code check}. */
 @Command(
     name = "check",
-    description = "Checks a pipeline file. Exit code 1 if it can't run like that.",
+    description = {
+      "Checks a pipeline file, and whether Kafka and the database are as it needs them.",
+      "Exit code 1 if it can't run like that, 3 if that can't be found out."
+    },
     mixinStandardHelpOptions = true,
     versionProvider = Main.Version.class)
 final class CheckCommand implements Callable<Integer> {
@@ -44,7 +51,7 @@ final class CheckCommand implements Callable<Integer> {
   /**
    * One finding.
    *
-   * @param severity {@code problem} or {@code warning}
+   * @param severity {@code problem}, {@code unknown} or {@code warning}
    * @param line the line in the file, 0 where it is about no line
    * @param path the path in the file
    * @param message what was found
@@ -58,23 +65,42 @@ final class CheckCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws CommandException {
-    if (!offline) {
-      throw CommandException.unusable("this release checks the file alone: check FILE --offline");
-    }
     List<Line> lines = look();
-    boolean ok = lines.stream().noneMatch(line -> line.severity().equals("problem"));
+    boolean problem = has("problem", lines);
+    boolean ok = !problem && !has("unknown", lines);
     if (json) {
       terminal.answer(Json.line(new Answer(ok, lines)));
     } else {
       lines.forEach(line -> terminal.answer(text(line)));
-      terminal.answer(file + (ok ? " can run, as far as the file tells" : " can't run like that"));
+      terminal.answer(file + verdict(ok, problem));
     }
-    return ok ? ExitCode.SUCCESS : ExitCode.NO;
+    if (ok) {
+      return ExitCode.SUCCESS;
+    }
+    return problem ? ExitCode.NO : ExitCode.OUTSIDE;
+  }
+
+  private static boolean has(String severity, List<Line> lines) {
+    return lines.stream().anyMatch(line -> line.severity().equals(severity));
+  }
+
+  private String verdict(boolean ok, boolean problem) {
+    if (ok) {
+      return offline ? " can run, as far as the file tells" : " can run";
+    }
+    return problem ? " can't run like that" : ": whether it can run is not known";
   }
 
   private List<Line> look() throws CommandException {
     try {
-      return OfflineCheck.of(Pipelines.load(file, surroundings.environment())).stream()
+      PipelineSpec spec = Pipelines.load(file, surroundings.environment());
+      List<Finding> findings = new ArrayList<>(OfflineCheck.of(spec));
+      if (!offline) {
+        findings.addAll(Preflight.findings(spec));
+        findings.addAll(DatabaseCheck.of(spec));
+      }
+      return findings.stream()
+          .sorted(Comparator.comparing(Finding::severity))
           .map(CheckCommand::line)
           .toList();
     } catch (InvalidPipelineException e) {

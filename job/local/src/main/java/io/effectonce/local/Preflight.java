@@ -1,11 +1,13 @@
 package io.effectonce.local;
 
+import io.effectonce.check.Finding;
 import io.effectonce.jdbc.Database;
 import io.effectonce.source.EndOffsets;
 import io.effectonce.source.MissingTopicException;
 import io.effectonce.spec.PipelineSpec;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +22,7 @@ final class Preflight {
     try (Connection connection = new Database(spec.sink(), spec.name()).connect()) {
       connection.rollback();
     } catch (SQLException e) {
-      throw CommandException.outside("the database can't be used: " + e.getMessage(), e);
+      throw CommandException.database(e);
     }
   }
 
@@ -35,6 +37,20 @@ final class Preflight {
       throw CommandException.outside(String.valueOf(e.getMessage()), e);
     } catch (KafkaException e) {
       throw CommandException.outside(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /** What keeps the pipeline from reading its topics. */
+  static List<Finding> findings(PipelineSpec spec) {
+    try {
+      kafka(spec, false);
+      return List.of();
+    } catch (CommandException e) {
+      String message = String.valueOf(e.getMessage());
+      return List.of(
+          e.getCause() instanceof MissingTopicException
+              ? new Finding(Finding.Severity.PROBLEM, "source.topics", message)
+              : new Finding(Finding.Severity.UNKNOWN, "source.bootstrap-servers", message));
     }
   }
 }

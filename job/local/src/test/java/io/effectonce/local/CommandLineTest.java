@@ -30,8 +30,11 @@ class CommandLineTest {
   void helpAndVersionAreNoMistakes() {
     Shell.Outcome help = shell.run("--help");
     assertThat(help.exitCode()).isZero();
-    assertThat(help.out()).contains("demo", "run", "check", "Exit codes");
+    assertThat(help.out()).contains("demo", "run", "check", "transactions", "Exit codes");
     assertThat(shell.run("run", "--help").out()).contains("--from", "--until-end", "--port");
+    assertThat(shell.run("transactions", "--help").out()).contains("list", "commit", "rollback");
+    assertThat(shell.run("transactions", EXAMPLE.toString(), "rollback", "--help").out())
+        .contains("--all", "--yes", "--force", "--json");
     assertThat(shell.run("--version").out()).startsWith("EffectOnce ");
   }
 
@@ -45,8 +48,17 @@ class CommandLineTest {
         "run FILE FILE",
         "run missing.yaml",
         "run --port many FILE",
-        "check FILE",
         "check",
+        "check missing.yaml",
+        "transactions",
+        "transactions FILE",
+        "transactions list",
+        "transactions FILE forget",
+        "transactions missing.yaml list",
+        "transactions FILE list everything",
+        "transactions FILE commit",
+        "transactions FILE rollback --yes",
+        "transactions FILE commit --all abc",
         "demo --events many",
         "demo --events 10",
         "demo --commit sometimes",
@@ -122,6 +134,17 @@ class CommandLineTest {
     assertThat(answer.get("ok").booleanValue()).isFalse();
     assertThat(answer.at("/findings/0/severity").textValue()).isEqualTo("problem");
     assertThat(answer.at("/findings/0/path").textValue()).isEqualTo("flink.parallelism.default");
+  }
+
+  @Test
+  void checkIs3IfItCannotFindOut() throws IOException {
+    Path file = example("localhost:5432", "localhost:1", "localhost:9092", "nowhere.invalid:9092");
+    Shell.Outcome outcome = shell.run("check", file.toString());
+    assertThat(outcome.exitCode()).as(outcome.err()).isEqualTo(3);
+    assertThat(outcome.out())
+        .contains("unknown  source.bootstrap-servers", "unknown  sink  can't be used")
+        .contains("whether it can run is not known")
+        .doesNotContain(SECRET);
   }
 
   private Path example(String... replacements) throws IOException {

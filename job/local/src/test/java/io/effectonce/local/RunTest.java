@@ -247,6 +247,19 @@ class RunTest {
   }
 
   /** The example with a topic and a name of this test's own. */
+  @Test
+  void checkAsksKafkaAndTheDatabase() throws Exception {
+    Shell.Outcome good = shell().run("check", pipeline());
+    assertThat(good.exitCode()).as(good.out() + good.err()).isZero();
+    assertThat(good.lastLine()).endsWith(FILE + " can run");
+
+    Shell.Outcome bad =
+        shell().run("check", pipeline("topics: [" + name + "]", "topics: [nowhere]"));
+    assertThat(bad.exitCode()).isEqualTo(1);
+    assertThat(bad.out())
+        .contains("problem  source.topics  not every one of the topics [nowhere] exists");
+  }
+
   private String pipeline(String... replacements) throws IOException {
     String text =
         Files.readString(Path.of("../../conf", FILE))

@@ -1,0 +1,130 @@
+package io.effectonce.check;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import io.effectonce.check.Finding.Severity;
+import io.effectonce.embedded.EmbeddedPostgresql;
+import io.effectonce.testkit.TestDatabase;
+import io.effectonce.testkit.TestPipeline;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DatabaseCheckTest {
+  private static final String TABLE =
+      "CREATE TABLE sums (id text PRIMARY KEY, total bigint NOT NULL)";
+  private static final String OPERATIONS =
+      """
+      operations:
+        PAID: [{ increment: sums, key: { id: /id }, add: { total: /amount } }]
+        NOTED: [{ upsert: sums, key: { id: /id }, set: { total: /amount } }]
+      """;
+
+  private final TestDatabase database = TestDatabase.create();
+  private final TestPipeline pipeline = TestPipeline.of(database, OPERATIONS, "commit: xa");
+
+  @BeforeEach
+  void makeTable() {
+    database.execute(TABLE);
+  }
+
+  @Test
+  void findsNothingWhereAllIsWell() {
+    assertThat(DatabaseCheck.of(pipeline.spec())).isEmpty();
+  }
+
+  @Test
+  void namesEveryOperationThatDoesNotFit() {
+    database.execute("ALTER TABLE sums DROP CONSTRAINT sums_pkey");
+
+    assertThat(DatabaseCheck.of(pipeline.spec()))
+        .extracting(Finding::severity, Finding::path, Finding::message)
+        .containsExactly(
+            tuple(
+                Severity.PROBLEM,
+                "operations.PAID",
+                "table sums has no primary key or unique index on exactly (id), which the effect's"
+                    + " key needs; create one, or correct the key"),
+            tuple(
+                Severity.PROBLEM,
+                "operations.NOTED",
+                "table sums has no primary key or unique index on exactly (id), which the effect's"
+                    + " key needs; create one, or correct the key"));
+  }
+
+  @Test
+  void namesTablesThatAreMissing() {
+    database.execute("DROP TABLE sums; DROP TABLE writer_fence");
+
+    assertThat(
+            DatabaseCheck.of(
+                pipeline.with("dedup:", "duplicates: { table: nowhere }\ndedup:").spec()))
+        .allMatch(finding -> finding.severity() == Severity.PROBLEM)
+        .extracting(Finding::path)
+        .containsExactly("sink", "operations.PAID", "operations.NOTED", "duplicates.table");
+  }
+
+  @Test
+  void aRefusedLoginIsAProblem() {
+    assertThat(DatabaseCheck.of(pipeline.with("username: .*", "username: nobody").spec()))
+        .singleElement()
+        .satisfies(
+            finding -> {
+              assertThat(finding.severity()).isEqualTo(Severity.PROBLEM);
+              assertThat(finding.message()).startsWith("can't be used: FATAL: ");
+            });
+  }
+
+  @Test
+  void aServerThatIsNotThereLeavesItUnknown() {
+    assertThat(
+            DatabaseCheck.of(
+                pipeline.with("url: .*", "url: jdbc:postgresql://localhost:1/none").spec()))
+        .extracting(Finding::severity)
+        .containsExactly(Severity.UNKNOWN);
+  }
+
+  @Test
+  void warnsWhereSessionsCannotBeSeen() {
+    database.execute("ALTER DATABASE " + database.name() + " SET track_activities = off");
+
+    assertThat(DatabaseCheck.of(pipeline.spec()))
+        .singleElement()
+        .satisfies(
+            finding -> {
+              assertThat(finding.severity()).isEqualTo(Severity.WARNING);
+              assertThat(finding.message()).contains("track_activities");
+            });
+  }
+
+  @Test
+  void namesHowManyPreparedTransactionsXaNeeds(@TempDir Path directory) throws Exception {
+    try (EmbeddedPostgresql server = EmbeddedPostgresql.start(directory, Map.of())) {
+      server.execute(
+          "postgres", Files.readString(Path.of("..", "sql", "postgresql", "effectonce.sql")));
+      server.execute("postgres", TABLE);
+      TestPipeline there =
+          pipeline
+              .with("url: .*", "url: " + server.jdbcUrl("postgres"))
+              .with("password: .*", "password: \"" + server.password() + "\"");
+
+      assertThat(DatabaseCheck.of(there.with("commit: xa", "commit: xa\n  parallelism: 3").spec()))
+          .containsExactly(
+              Finding.problem(
+                  "sink.commit",
+                  "commit: xa needs max_prepared_transactions of at least 3 on the server, one for"
+                      + " each writer, beside what others need; it is 0. Set it and restart the"
+                      + " server, lower sink.parallelism, or use commit: local"));
+      assertThat(
+              DatabaseCheck.of(
+                  there.with("dedup:", "flink: { parallelism.default: 2 }\ndedup:").spec()))
+          .singleElement()
+          .satisfies(finding -> assertThat(finding.message()).contains("at least 2"));
+      assertThat(DatabaseCheck.of(there.with("commit: xa", "commit: local").spec())).isEmpty();
+    }
+  }
+}
