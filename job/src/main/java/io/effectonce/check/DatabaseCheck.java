@@ -2,17 +2,22 @@ package io.effectonce.check;
 
 import io.effectonce.jdbc.Database;
 import io.effectonce.jdbc.Dialect;
+import io.effectonce.jdbc.Table;
 import io.effectonce.jdbc.TransactionTables;
 import io.effectonce.jdbc.TransactionTables.Activity;
 import io.effectonce.jdbc.TransactionTables.Session;
 import io.effectonce.pipeline.FlinkSettings;
 import io.effectonce.sink.Prerequisites;
+import io.effectonce.spec.EffectSpec;
+import io.effectonce.spec.OperationSpec;
 import io.effectonce.spec.PipelineSpec;
 import io.effectonce.spec.SinkSpec;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.flink.configuration.CoreOptions;
 
 /** Whether the database is as the pipeline needs it. Writes nothing. */
@@ -56,6 +61,9 @@ public final class DatabaseCheck {
     if (spec.sink().commit() == SinkSpec.Commit.XA) {
       branches(connection);
     }
+    if (RowWriters.concern(spec)) {
+      findings.addAll(RowWriters.findings(spec, tables(connection)));
+    }
     sessions(connection);
   }
 
@@ -87,6 +95,23 @@ public final class DatabaseCheck {
     if (problem != null) {
       findings.add(Finding.problem("sink.commit", problem));
     }
+  }
+
+  /** Those that are there; that one isn't is a finding already. */
+  private Map<String, Table> tables(Connection connection) throws SQLException {
+    Map<String, Table> found = new HashMap<>();
+    for (OperationSpec operation : spec.operations().values()) {
+      for (EffectSpec effect : operation.effects()) {
+        try {
+          found.put(effect.table(), dialect.table(connection, effect.table()));
+        } catch (SQLException e) {
+          if (!UNDEFINED.equals(e.getSQLState())) {
+            throw e;
+          }
+        }
+      }
+    }
+    return found;
   }
 
   /** As far as the file says: {@code flink run -p} may say otherwise, and then the job looks. */

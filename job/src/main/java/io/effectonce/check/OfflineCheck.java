@@ -5,7 +5,6 @@ import io.effectonce.spec.DedupSpec;
 import io.effectonce.spec.EffectSpec;
 import io.effectonce.spec.OperationSpec;
 import io.effectonce.spec.PipelineSpec;
-import io.effectonce.spec.SinkSpec;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -68,7 +67,7 @@ public final class OfflineCheck {
 
   /** What several writers of one checkpoint could do to each other. */
   private void writers() {
-    if (spec.sink().commit() != SinkSpec.Commit.XA || hasOneWriter()) {
+    if (!RowWriters.concern(spec)) {
       return;
     }
     findings.addAll(RowWriters.findings(spec));
@@ -83,14 +82,6 @@ public final class OfflineCheck {
                   + " for the ledger's row of the first one, until a lock timeout restarts the job."
                   + " The filter would send both to one writer"));
     }
-  }
-
-  /** As far as the file says: {@code flink run -p} may say otherwise. */
-  private boolean hasOneWriter() {
-    Integer writers = spec.sink().parallelism();
-    return writers == null
-        ? "1".equals(spec.flink().get(CoreOptions.DEFAULT_PARALLELISM.key()))
-        : writers == 1;
   }
 
   private void memory() {
@@ -133,8 +124,10 @@ public final class OfflineCheck {
                       .formatted(
                           increment.table(),
                           spec.dedup().window() == null
-                              ? "if nothing is delivered twice and the job goes on from its newest checkpoint"
-                              : "within the filter's window and while the job goes on from its newest checkpoint")));
+                              ? "if nothing is delivered twice and the job goes on from its newest"
+                                    + " checkpoint"
+                              : "within the filter's window and while the job goes on from its"
+                                    + " newest checkpoint")));
         }
         if (effect instanceof EffectSpec.Upsert upsert && upsert.version() == null) {
           findings.add(

@@ -9,6 +9,7 @@ import io.effectonce.spec.EventSpec;
 import io.effectonce.spec.Field;
 import io.effectonce.spec.OperationSpec;
 import io.effectonce.spec.PipelineSpec;
+import io.effectonce.spec.SinkSpec;
 import io.effectonce.spec.ValueSource;
 import io.effectonce.spec.ValueSource.Constant;
 import io.effectonce.spec.ValueSource.KafkaTopic;
@@ -22,6 +23,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.apache.flink.configuration.CoreOptions;
 
 /**
  * Whether each row gets its writes from one writer, which {@code commit: xa} with several writers
@@ -83,6 +85,19 @@ final class RowWriters {
             .map(this::normal)
             .distinct()
             .toList();
+  }
+
+  /**
+   * Whether it matters who writes a row, as far as the file says: {@code flink run -p} may say
+   * otherwise.
+   */
+  static boolean concern(PipelineSpec spec) {
+    Integer writers = spec.sink().parallelism();
+    boolean single =
+        writers == null
+            ? "1".equals(spec.flink().get(CoreOptions.DEFAULT_PARALLELISM.key()))
+            : writers == 1;
+    return spec.sink().commit() == SinkSpec.Commit.XA && !single;
   }
 
   /** A finding for each table whose rows may get several writers, in the file's order. */

@@ -38,6 +38,36 @@ class DatabaseCheckTest {
   }
 
   @Test
+  void warnsOfReferencesAndIndexesThatBringWritersTogether() {
+    database.execute(
+        """
+        CREATE TABLE orders (id text PRIMARY KEY, email text UNIQUE);
+        CREATE TABLE items (id text PRIMARY KEY, order_id text REFERENCES orders)
+        """);
+    TestPipeline shop =
+        TestPipeline.of(
+            database,
+            """
+            operations:
+              ORDER: [{ insert: orders, key: { id: /id }, set: { email: /email } }]
+              ITEM: [{ insert: items, key: { id: /id }, set: { order_id: /order } }]
+            """,
+            "commit: xa");
+    assertThat(DatabaseCheck.of(shop.spec()))
+        .extracting(Finding::severity, finding -> finding.message().replaceFirst(":.*", ""))
+        .containsExactly(
+            tuple(
+                Severity.WARNING,
+                "the writer is chosen by /id, the business ID, but rows of orders are unique by {"
+                    + " email"),
+            tuple(
+                Severity.WARNING,
+                "the writer is chosen by /id, the business ID, but rows of items refer to rows of"
+                    + " orders by { id"));
+    assertThat(DatabaseCheck.of(shop.with("commit: xa", "commit: local").spec())).isEmpty();
+  }
+
+  @Test
   void namesEveryOperationThatDoesNotFit() {
     database.execute("ALTER TABLE sums DROP CONSTRAINT sums_pkey");
 

@@ -108,8 +108,8 @@ class OfflineCheckTest {
   void warnsWhereConflictsOfXaWouldWaitForEachOther() throws InvalidPipelineException {
     String waits =
         "is off: an event that comes again with another /id goes to another writer, which waits for"
-            + " the ledger's row of the first one, until a lock timeout restarts the job. The filter"
-            + " would send both to one writer";
+            + " the ledger's row of the first one, until a lock timeout restarts the job. The"
+            + " filter would send both to one writer";
     String routed = "commit: xa\n  route-by: /id";
     assertThat(check("dedup: { window: 7 d }", "dedup: off", "commit: local", routed))
         .containsExactly(Finding.warning("dedup", waits));
