@@ -125,9 +125,9 @@ public final class OfflineCheck {
                           increment.table(),
                           spec.dedup().window() == null
                               ? "if nothing is delivered twice and the job goes on from its newest"
-                                    + " checkpoint"
+                                  + " checkpoint"
                               : "within the filter's window and while the job goes on from its"
-                                    + " newest checkpoint")));
+                                  + " newest checkpoint")));
         }
         if (effect instanceof EffectSpec.Upsert upsert && upsert.version() == null) {
           findings.add(

@@ -43,8 +43,8 @@ import org.slf4j.LoggerFactory;
  *       up is still in a transaction: it is ended, and the steps begin anew, since it may have
  *       prepared meanwhile.
  *   <li>The writer waits until all writers of the job have come this far. After a rescale a backlog
- *       may have come from another old writer than the branches of the share, and what it holds must
- *       not overtake a branch in doubt.
+ *       may have come from another old writer than the branches of the share, and what it holds
+ *       must not overtake a branch in doubt.
  *   <li>The backlogs of the restored state are applied (by the writer), in their own transactions.
  *   <li>The writer says that it is ready, and waits until all writers of the job are: rows may have
  *       moved from one to another, and what came first must be there first.
@@ -136,9 +136,9 @@ final class Ownership {
       if (!tables.isMarked(connection, spec.name(), state.lastMarker())) {
         throw new UnrecoverableSinkException(
             ("the database is older than checkpoint %d: it doesn't have the marker of a transaction"
-                 + " that was committed before. Was it restored from a backup, or is it another"
-                 + " database? Then go on from a savepoint that is older than the backup. (Markers"
-                 + " are removed when they are older than sink.markers.keep.)")
+                    + " that was committed before. Was it restored from a backup, or is it another"
+                    + " database? Then go on from a savepoint that is older than the backup. (Markers"
+                    + " are removed when they are older than sink.markers.keep.)")
                 .formatted(restored.orElse(NONE)),
             null);
       }
@@ -172,8 +172,8 @@ final class Ownership {
       if (!fence.job().equals(job) && isAlive(connection, fence.session())) {
         throw new UnrecoverableSinkException(
             ("pipeline %s is run by job %s already, whose writer %d is at work in session %d of the"
-                 + " database. A pipeline runs once: stop that job, or give this one another name"
-                 + " (which gives it a ledger of its own, too)")
+                    + " database. A pipeline runs once: stop that job, or give this one another name"
+                    + " (which gives it a ledger of its own, too)")
                 .formatted(spec.name(), fence.job(), fence.writer(), fence.session().id()),
             null);
       }
@@ -227,9 +227,9 @@ final class Ownership {
     if (restored.isEmpty() && !pending.isEmpty()) {
       throw new UnrecoverableSinkException(
           ("the job was started without state, but these transactions of an earlier job are in"
-               + " doubt, and their events might not be read again: %s. Go on from that job's last"
-               + " checkpoint or savepoint; or decide about them with the command transactions, and"
-               + " start again")
+                  + " doubt, and their events might not be read again: %s. Go on from that job's last"
+                  + " checkpoint or savepoint; or decide about them with the command transactions, and"
+                  + " start again")
               .formatted(names(pending)),
           null);
     }
@@ -273,9 +273,9 @@ final class Ownership {
   private UnrecoverableSinkException notInThisCheckpoint(List<BranchId> pending) {
     return new UnrecoverableSinkException(
         ("transactions that were prepared before checkpoint %d are in doubt, but that checkpoint"
-             + " doesn't have them, or their commit has failed for all of sink.retry-for: %s. Go on"
-             + " from the newest checkpoint; or decide about them with the command transactions,"
-             + " and start again")
+                + " doesn't have them, or their commit has failed for all of sink.retry-for: %s. Go on"
+                + " from the newest checkpoint; or decide about them with the command transactions,"
+                + " and start again")
             .formatted(restored.orElse(NONE), names(pending)),
         null);
   }

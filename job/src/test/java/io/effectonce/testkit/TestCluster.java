@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -321,7 +322,7 @@ public final class TestCluster implements AutoCloseable {
 
     /** Begins a checkpoint, and doesn't wait for what becomes of it. */
     public void startCheckpoint() {
-      cluster.triggerCheckpoint(id);
+      CompletableFuture<String> unused = cluster.triggerCheckpoint(id);
     }
 
     public void cancel() {
