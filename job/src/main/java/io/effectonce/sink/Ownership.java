@@ -115,8 +115,12 @@ final class Ownership {
     while (true) {
       refuseRivals(connection);
       List<BranchId> pending = settle(sweeper, scope);
-      if (pending.isEmpty() && raiseFence(connection)) {
-        return;
+      if (pending.isEmpty()) {
+        // Somebody may have committed what was about to be rolled back.
+        refuseNewerDatabase(connection);
+        if (raiseFence(connection)) {
+          return;
+        }
       }
       if (!pauses.pause()) {
         throw pending.isEmpty() ? locked() : notInThisCheckpoint(pending);
@@ -143,6 +147,12 @@ final class Ownership {
             null);
       }
     }
+    refuseNewerDatabase(connection);
+  }
+
+  /** Without a ledger nobody would notice that events which come again had taken effect. */
+  private void refuseNewerDatabase(Connection connection)
+      throws SQLException, UnrecoverableSinkException {
     if (spec.sink().commit() == SinkSpec.Commit.XA
         && spec.sink().ledgerKeep() == null
         && tables.hasEffectsAfter(connection, spec.name(), restored.orElse(NONE))) {

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
 
@@ -27,7 +29,7 @@ final class Payments {
   static final String NO_LEDGER = "off";
 
   private static final int PARTITIONS = 4;
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   final Probe probe = new Probe();
   final TestDatabase database =
@@ -104,36 +106,23 @@ final class Payments {
     }
   }
 
-  /** Sends some payments every few milliseconds until it is closed. */
-  Load load(String onlyUser) {
-    return new Load(onlyUser);
-  }
-
-  final class Load implements AutoCloseable {
-    private final Thread thread;
-    private volatile boolean closed;
-
-    private Load(String onlyUser) {
-      thread =
-          new Thread(
-              () -> {
-                while (!closed) {
-                  send(20, onlyUser);
-                  LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
-                }
-              },
-              "load");
-      thread.start();
-    }
-
-    @Override
-    public void close() {
-      closed = true;
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
+  /** Sends some payments every few milliseconds while something else goes on. */
+  void underLoad(String onlyUser, Runnable work) {
+    AtomicBoolean ended = new AtomicBoolean();
+    CompletableFuture<Void> load =
+        CompletableFuture.runAsync(
+            () -> {
+              while (!ended.get()) {
+                send(20, onlyUser);
+                LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
+              }
+            },
+            task -> new Thread(task, "load").start());
+    try {
+      work.run();
+    } finally {
+      ended.set(true);
+      load.join();
     }
   }
 

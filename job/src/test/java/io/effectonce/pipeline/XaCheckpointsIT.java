@@ -74,14 +74,16 @@ class XaCheckpointsIT {
         tolerant()
             .with(CheckpointingOptions.FS_SMALL_FILE_THRESHOLD, MemorySize.parse(inMemory))
             .start();
-    try (Payments.Load load = payments.load(null)) {
-      Payments.await("a backlog is in a checkpoint", () -> probe.backlogs() > 0);
-      assertProgress();
-      cluster.replaceTaskManager();
-      assertProgress();
-      Payments.await(
-          "checkpoints fail", () -> job.checkpoints().getNumberOfFailedCheckpoints() > 8);
-    }
+    payments.underLoad(
+        null,
+        () -> {
+          Payments.await("a backlog is in a checkpoint", () -> probe.backlogs() > 0);
+          assertProgress();
+          cluster.replaceTaskManager();
+          assertProgress();
+          Payments.await(
+              "checkpoints fail", () -> job.checkpoints().getNumberOfFailedCheckpoints() > 8);
+        });
     left.set(0);
     payments.finish(job);
   }
@@ -112,24 +114,26 @@ class XaCheckpointsIT {
     AtomicReference<TestCluster.Job> job = new AtomicReference<>();
     TestCluster.Submission submission =
         tolerant().with(CheckpointingOptions.CHECKPOINTING_TIMEOUT, Duration.ofMillis(500));
-    try (Payments.Load load = payments.load(null)) {
-      job.set(submission.start());
-      assertProgress();
-      AtomicInteger left =
-          probe.at(
-              Point.SNAPSHOT,
-              moment -> true,
-              3,
-              moment -> {
-                long failed = job.get().checkpoints().getNumberOfFailedCheckpoints();
-                Payments.await(
-                    "the checkpoint expires",
-                    () -> job.get().checkpoints().getNumberOfFailedCheckpoints() > failed);
-              });
-      Payments.await("all have expired", () -> left.get() == 0);
-      Payments.await("a backlog is in a checkpoint", () -> probe.backlogs() > 0);
-      assertProgress();
-    }
+    payments.underLoad(
+        null,
+        () -> {
+          job.set(submission.start());
+          assertProgress();
+          AtomicInteger left =
+              probe.at(
+                  Point.SNAPSHOT,
+                  moment -> true,
+                  3,
+                  moment -> {
+                    long failed = job.get().checkpoints().getNumberOfFailedCheckpoints();
+                    Payments.await(
+                        "the checkpoint expires",
+                        () -> job.get().checkpoints().getNumberOfFailedCheckpoints() > failed);
+                  });
+          Payments.await("all have expired", () -> left.get() == 0);
+          Payments.await("a backlog is in a checkpoint", () -> probe.backlogs() > 0);
+          assertProgress();
+        });
     payments.finish(job.get());
   }
 
@@ -141,14 +145,17 @@ class XaCheckpointsIT {
             .parallelism(4)
             .checkpointInterval(Duration.ofMillis(100))
             .start();
-    try (Payments.Load load = payments.load("hot")) {
-      assertProgress();
-      assertProgress();
-      cluster.replaceTaskManager();
-      assertProgress();
-      Payments.await("checkpoints", () -> job.checkpoints().getNumberOfCompletedCheckpoints() > 20);
-      assertProgress();
-    }
+    payments.underLoad(
+        "hot",
+        () -> {
+          assertProgress();
+          assertProgress();
+          cluster.replaceTaskManager();
+          assertProgress();
+          Payments.await(
+              "checkpoints", () -> job.checkpoints().getNumberOfCompletedCheckpoints() > 20);
+          assertProgress();
+        });
     payments.finish(job);
     // One writer had all of it, and the others had their part in every checkpoint.
     assertThat(

@@ -106,6 +106,10 @@ public final class TestCluster implements AutoCloseable {
       settings.set(
           RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_INITIAL_BACKOFF,
           Duration.ofMillis(50));
+      // A test that fails a job often must not wait longer each time.
+      settings.set(
+          RestartStrategyOptions.RESTART_STRATEGY_EXPONENTIAL_DELAY_MAX_BACKOFF,
+          Duration.ofSeconds(1));
     }
 
     public Submission parallelism(int parallelism) {
