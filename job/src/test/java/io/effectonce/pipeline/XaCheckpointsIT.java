@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.MemorySize;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -41,6 +42,12 @@ class XaCheckpointsIT {
   @BeforeAll
   static void startCluster() {
     cluster = TestCluster.start();
+  }
+
+  /** One that is left by a test that failed would take the others' slots. */
+  @AfterEach
+  void cancelJobs() {
+    cluster.cancelJobs();
   }
 
   @AfterAll

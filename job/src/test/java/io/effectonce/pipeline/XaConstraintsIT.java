@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +30,12 @@ class XaConstraintsIT {
   @BeforeAll
   static void startCluster() {
     cluster = TestCluster.start();
+  }
+
+  /** One that is left by a test that failed would take the others' slots. */
+  @AfterEach
+  void cancelJobs() {
+    cluster.cancelJobs();
   }
 
   @AfterAll

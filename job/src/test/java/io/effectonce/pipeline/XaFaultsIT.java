@@ -11,6 +11,7 @@ import io.effectonce.testkit.TestProxy;
 import io.effectonce.testkit.TestProxy.Cut;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,12 @@ class XaFaultsIT {
   @BeforeAll
   static void startCluster() {
     cluster = TestCluster.start();
+  }
+
+  /** One that is left by a test that failed would take the others' slots. */
+  @AfterEach
+  void cancelJobs() {
+    cluster.cancelJobs();
   }
 
   @AfterAll
@@ -164,14 +171,22 @@ class XaFaultsIT {
                   payments
                       .database
                       .rows("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()")
-                      .forEach(
-                          gid -> payments.database.execute("ROLLBACK PREPARED '" + gid + "'")));
+                      .forEach(this::rollBack));
       probe.failAt(Point.PREPARED, 1);
       TestCluster.Job job =
           payments.job(cluster, through(proxy, payments.pipeline(Payments.NO_LEDGER))).start();
       payments.send(300);
       payments.finish(job);
       assertThat(left).as("times to do so that are left").hasValue(0);
+    }
+  }
+
+  private void rollBack(String gid) {
+    try {
+      payments.database.execute("ROLLBACK PREPARED '" + gid + "'");
+    } catch (IllegalStateException e) {
+      // The other writer's, which was faster with its own.
+      assertThat(e).hasMessageContaining("does not exist");
     }
   }
 

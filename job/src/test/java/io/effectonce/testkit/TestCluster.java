@@ -17,7 +17,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.api.common.JobID;
-import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.api.connector.sink2.Sink;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.ConfigOption;
@@ -334,7 +333,7 @@ public final class TestCluster implements AutoCloseable {
         cluster.cancelJob(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
         Awaitility.await("cancelled")
             .atMost(PATIENCE)
-            .until(() -> cluster.getJobStatus(id).get() == JobStatus.CANCELED);
+            .until(() -> cluster.getJobStatus(id).get().isGloballyTerminalState());
       } catch (Exception e) {
         throw new IllegalStateException(e);
       }
