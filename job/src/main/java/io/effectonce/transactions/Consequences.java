@@ -68,7 +68,9 @@ public final class Consequences {
         + ", or if the records of "
         + offsets
         + " are sent again"
-        + (sink.ledgerKeep() == null ? "" : " (what had taken effect before, the ledger knows)")
+        + (sink.ledgerKeep() == null
+            ? " (without a ledger, what other transactions had of them would take effect TWICE)"
+            : " (what had taken effect before, the ledger knows)")
         + ". A job that goes on from a state that has the branch fails for good.";
   }
 }

@@ -230,6 +230,21 @@ class TransactionsTest {
                 + " job that goes on from a state that has the branch fails for good.");
   }
 
+  @Test
+  void shouldWarnOfSendingOffsetsAgainWithoutALedger() throws Exception {
+    describe(spec, prepare(spec, 0, 7));
+
+    assertThat(
+            consequences(
+                Decision.ROLLBACK,
+                pipeline.with("commit: xa", "commit: xa\n  ledger: off").spec()))
+        .endsWith(
+            "    They are read again only if the job goes on from checkpoint 7 or an older one, or if"
+                + " the records of these offsets are sent again (without a ledger, what other"
+                + " transactions had of them would take effect TWICE). A job that goes on from a"
+                + " state that has the branch fails for good.");
+  }
+
   private static List<String> consequences(Decision decision, PipelineSpec spec)
       throws SQLException {
     try (Transactions transactions = Transactions.of(spec)) {
