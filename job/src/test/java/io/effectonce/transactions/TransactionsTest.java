@@ -236,8 +236,7 @@ class TransactionsTest {
 
     assertThat(
             consequences(
-                Decision.ROLLBACK,
-                pipeline.with("commit: xa", "commit: xa\n  ledger: off").spec()))
+                Decision.ROLLBACK, pipeline.with("commit: xa", "commit: xa\n  ledger: off").spec()))
         .endsWith(
             "    They are read again only if the job goes on from checkpoint 7 or an older one, or if"
                 + " the records of these offsets are sent again (without a ledger, what other"
