@@ -301,6 +301,8 @@ public final class TestCluster implements AutoCloseable {
 
     /** Takes a savepoint and goes on; returns where the savepoint is. */
     public String savepoint() {
+      // Until then Flink refuses.
+      awaitRunning();
       try {
         return cluster
             .triggerSavepoint(
@@ -316,6 +318,8 @@ public final class TestCluster implements AutoCloseable {
 
     /** Makes a checkpoint; returns where it is. */
     public String checkpoint() {
+      // Until then Flink refuses.
+      awaitRunning();
       try {
         return cluster.triggerCheckpoint(id).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
       } catch (Exception e) {
