@@ -235,12 +235,15 @@ class XaFaultsIT {
     TestCluster.Job job = payments.manual(cluster, ledger).start();
     probe.failAt(Point.COMMITTING, 1);
     // Right after the backlog was applied, by one writer or by both.
-    probe.failAt(Point.STARTED, 3);
+    AtomicInteger failuresLeft = probe.failAt(Point.STARTED, 3);
     payments.send(300);
     checkpointWithBacklog(job, 200);
     payments.awaitVisible(500);
+    Payments.await("failed as often as it should", () -> failuresLeft.get() == 0);
+    job.awaitRunning();
+    long restored = restoredBacklogs();
     cluster.replaceTaskManager();
-    Payments.await("restarted", () -> restoredBacklogs() >= 200 * 3);
+    Payments.await("restarted", () -> restoredBacklogs() >= restored + 200);
     job.awaitRunning();
     payments.send(300);
     Payments.await("written", () -> job.counts().getOrDefault("applied", 0L) == 800);
