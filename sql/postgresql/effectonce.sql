@@ -85,6 +85,18 @@ CREATE TABLE IF NOT EXISTS prepared_branch (
   prepared_at      timestamptz NOT NULL DEFAULT now()
 );
 
+-- Events that are in no transaction, only in checkpoints: they came while a branch was in doubt. A row goes in the transaction
+-- that applies its events. A start without state is refused while there is one, since nobody else would know of them.
+CREATE TABLE IF NOT EXISTS checkpoint_backlog (
+  id               bytea       NOT NULL PRIMARY KEY,
+  pipeline         text        NOT NULL,
+  writer           integer     NOT NULL,
+  job              text        NOT NULL,             -- Flink's JobID
+  events           integer     NOT NULL,
+  source_offsets   text        NOT NULL,
+  created_at       timestamptz NOT NULL DEFAULT now()
+);
+
 -- The optional audit of what the filter held back; a pipeline writes to it if its file says duplicates: { table: ... }.
 CREATE TABLE IF NOT EXISTS duplicate_event (
   pipeline         text        NOT NULL,

@@ -6,7 +6,6 @@ import io.effectonce.jdbc.Table;
 import io.effectonce.jdbc.TransactionTables;
 import io.effectonce.jdbc.TransactionTables.Activity;
 import io.effectonce.jdbc.TransactionTables.Session;
-import io.effectonce.pipeline.FlinkSettings;
 import io.effectonce.sink.Prerequisites;
 import io.effectonce.spec.EffectSpec;
 import io.effectonce.spec.OperationSpec;
@@ -18,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
 
 /** Whether the database is as the pipeline needs it. Writes nothing. */
@@ -26,21 +26,27 @@ public final class DatabaseCheck {
   private static final String UNDEFINED = "42P01";
 
   private final PipelineSpec spec;
+  private final int parallelism;
   private final Database database;
   private final Dialect dialect;
   private final TransactionTables tables;
   private final List<Finding> findings = new ArrayList<>();
 
-  private DatabaseCheck(PipelineSpec spec) {
+  private DatabaseCheck(PipelineSpec spec, int parallelism) {
     this.spec = spec;
+    this.parallelism = parallelism;
     this.database = new Database(spec.sink(), spec.name());
     this.dialect = database.dialect();
     this.tables = dialect.transactions();
   }
 
-  /** Every finding. Without an answer from the database that is one finding, too. */
-  public static List<Finding> of(PipelineSpec spec) {
-    DatabaseCheck check = new DatabaseCheck(spec);
+  /**
+   * Every finding. Without an answer from the database that is one finding, too.
+   *
+   * @param parallelism how many writers there are if the file doesn't say it
+   */
+  public static List<Finding> of(PipelineSpec spec, int parallelism) {
+    DatabaseCheck check = new DatabaseCheck(spec, parallelism);
     try (Connection connection = check.database.connect()) {
       // A statement that fails must not fail those after it.
       connection.setAutoCommit(true);
@@ -121,10 +127,12 @@ public final class DatabaseCheck {
       return writers;
     }
     try {
-      return FlinkSettings.of(spec).get(CoreOptions.DEFAULT_PARALLELISM);
+      return Configuration.fromMap(spec.flink())
+          .getOptional(CoreOptions.DEFAULT_PARALLELISM)
+          .orElse(parallelism);
     } catch (IllegalArgumentException e) {
       // A finding of OfflineCheck's.
-      return 1;
+      return parallelism;
     }
   }
 

@@ -47,7 +47,8 @@ import org.apache.flink.configuration.CoreOptions;
 final class RowWriters {
   private static final String PATH = "sink.route-by";
   private static final String OTHERWISE =
-      "two writers wait for one row, until a lock timeout restarts the job";
+      "two writers wait for one row, until a lock timeout restarts the job, perhaps again and again"
+          + " without progress";
   private static final String WAYS_OUT =
       "Ways out: another route-by, commit: local, or sink.parallelism: 1";
 

@@ -277,7 +277,8 @@ final class Postgresql implements Dialect {
       }
       statement.execute("SELECT " + Bookkeeping.LEDGER_COLUMNS + " FROM effect_ledger LIMIT 0");
       statement.execute("SELECT " + Bookkeeping.DEAD_LETTER_COLUMNS + " FROM dead_letter LIMIT 0");
-      statement.execute("SELECT FROM writer_fence, commit_marker, prepared_branch LIMIT 0");
+      statement.execute(
+          "SELECT FROM writer_fence, commit_marker, prepared_branch, checkpoint_backlog LIMIT 0");
     }
   }
 

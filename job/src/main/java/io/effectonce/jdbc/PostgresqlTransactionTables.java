@@ -328,15 +328,13 @@ final class PostgresqlTransactionTables implements TransactionTables {
       throws SQLException {
     try (PreparedStatement query =
         connection.prepareStatement(
-            "SELECT id, events, source_offsets, prepared_at FROM prepared_branch WHERE pipeline ="
-                + " ?")) {
+            "SELECT id, events, source_offsets FROM prepared_branch WHERE pipeline =" + " ?")) {
       query.setString(1, pipeline);
       Map<BranchId, Contents> descriptions = new HashMap<>();
       try (ResultSet row = query.executeQuery()) {
         while (row.next()) {
           BranchId branch = BranchId.ofBytes(row.getBytes(1));
-          descriptions.put(
-              branch, new Contents(branch, row.getInt(2), row.getString(3), instant(row, 4)));
+          descriptions.put(branch, new Contents(branch, row.getInt(2), row.getString(3)));
         }
       }
       return descriptions;
@@ -387,6 +385,55 @@ final class PostgresqlTransactionTables implements TransactionTables {
           4,
           connection.createArrayOf(
               "bytea", except.stream().map(BranchId::toBytes).toArray(byte[][]::new)));
+      delete.executeUpdate();
+    }
+  }
+
+  @Override
+  public void note(Connection connection, String pipeline, Waiting waiting) throws SQLException {
+    try (PreparedStatement insert =
+        connection.prepareStatement(
+            "INSERT INTO checkpoint_backlog (pipeline, id, writer, job, events, source_offsets)"
+                + " VALUES (?, ?, ?, ?, ?, ?)")) {
+      insert.setString(1, pipeline);
+      insert.setBytes(2, waiting.id());
+      insert.setInt(3, waiting.writer());
+      insert.setString(4, waiting.job());
+      insert.setInt(5, waiting.events());
+      insert.setString(6, waiting.offsets());
+      insert.executeUpdate();
+    }
+  }
+
+  @Override
+  public List<Waiting> waiting(Connection connection, String pipeline) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            "SELECT id, writer, job, events, source_offsets FROM checkpoint_backlog"
+                + " WHERE pipeline = ? ORDER BY created_at")) {
+      query.setString(1, pipeline);
+      List<Waiting> waiting = new ArrayList<>();
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          waiting.add(
+              new Waiting(
+                  row.getBytes(1),
+                  row.getInt(2),
+                  row.getString(3),
+                  row.getInt(4),
+                  row.getString(5)));
+        }
+      }
+      return waiting;
+    }
+  }
+
+  @Override
+  public void applied(Connection connection, String pipeline, Share share) throws SQLException {
+    try (PreparedStatement delete =
+        connection.prepareStatement(
+            "DELETE FROM checkpoint_backlog WHERE pipeline = ? AND writer % ? = ?")) {
+      bind(delete, pipeline, share);
       delete.executeUpdate();
     }
   }

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the database knows of a pipeline's writers and their transactions: the tables {@code
- * writer_fence}, {@code commit_marker} and {@code prepared_branch}, and the sessions on the server.
- * As in {@link Dialect}, everything runs in the connection's current transaction.
+ * writer_fence}, {@code commit_marker}, {@code prepared_branch} and {@code checkpoint_backlog}, and
+ * the sessions on the server. As in {@link Dialect}, everything runs in the connection's current
+ * transaction.
  */
 public interface TransactionTables {
   /**
@@ -127,6 +128,15 @@ public interface TransactionTables {
   void forget(Connection connection, String pipeline, Share share, Collection<BranchId> except)
       throws SQLException;
 
+  /** Notes that events are in a checkpoint alone, which may complete any time from now. */
+  void note(Connection connection, String pipeline, Waiting waiting) throws SQLException;
+
+  /** The events that are in checkpoints alone. */
+  List<Waiting> waiting(Connection connection, String pipeline) throws SQLException;
+
+  /** Forgets what was noted of a share's events: they are applied in this transaction, or were. */
+  void applied(Connection connection, String pipeline, Share share) throws SQLException;
+
   /**
    * A session on the server.
    *
@@ -195,7 +205,18 @@ public interface TransactionTables {
    * @param branch its name
    * @param events how many events
    * @param offsets where they came from, for people
-   * @param prepared when it was prepared
    */
-  record Contents(BranchId branch, int events, String offsets, Instant prepared) {}
+  record Contents(BranchId branch, int events, String offsets) {}
+
+  /**
+   * Events that are in a checkpoint and in no transaction.
+   *
+   * @param id the id of their backlog
+   * @param writer the number of the writer whose they are
+   * @param job the JobID in hexadecimal
+   * @param events how many events
+   * @param offsets where they came from, for people
+   */
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
+  record Waiting(byte[] id, int writer, String job, int events, String offsets) {}
 }

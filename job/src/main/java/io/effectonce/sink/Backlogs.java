@@ -70,10 +70,7 @@ final class Backlogs {
     while (results.size() < backlog.events().size()) {
       List<Decoded> rest = backlog.events().subList(results.size(), backlog.events().size());
       results.addAll(
-          effects.applyFirst(
-              connection,
-              rest.subList(0, Math.min(maxRows, rest.size())),
-              Effects.Refusal.ISOLATE));
+          effects.applyFirst(connection, Batching.first(rest, maxRows), Effects.Refusal.ISOLATE));
     }
     outcomes.check(results);
     Counts counts = outcomes.of(results);

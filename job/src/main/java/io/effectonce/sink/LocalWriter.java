@@ -1,7 +1,6 @@
 package io.effectonce.sink;
 
 import io.effectonce.event.Decoded;
-import io.effectonce.event.SourceRecord;
 import io.effectonce.jdbc.Database;
 import io.effectonce.jdbc.Dialect;
 import io.effectonce.jdbc.XaSession;
@@ -35,9 +34,6 @@ import org.slf4j.LoggerFactory;
  */
 final class LocalWriter implements EffectsWriter {
   private static final Logger LOG = LoggerFactory.getLogger(LocalWriter.class);
-
-  /** A batch of large records is sent before it has {@code max-rows}. */
-  private static final long MAX_BATCH_BYTES = 16L << 20;
 
   private final PipelineSpec spec;
   private final Database database;
@@ -110,15 +106,10 @@ final class LocalWriter implements EffectsWriter {
               timestamp -> send());
     }
     batch.add(element);
-    batchBytes += bytes(element.record());
-    if (batch.size() >= spec.sink().batch().maxRows() || batchBytes >= MAX_BATCH_BYTES) {
+    batchBytes += Batching.bytes(element);
+    if (batch.size() >= spec.sink().batch().maxRows() || batchBytes >= Batching.MAX_BYTES) {
       send();
     }
-  }
-
-  private static long bytes(SourceRecord record) {
-    byte[] value = record.value();
-    return value == null ? 0 : value.length;
   }
 
   @Override

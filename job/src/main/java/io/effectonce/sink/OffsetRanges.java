@@ -3,27 +3,31 @@ package io.effectonce.sink;
 import io.effectonce.event.SourceRecord;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 
 /** Which records a transaction holds, by partition: the first offset and the last. */
 final class OffsetRanges {
   private static final int LONGEST_TEXT = 2_000;
 
-  private final TreeMap<String, TreeMap<Integer, Range>> topics = new TreeMap<>();
+  private final Map<String, Map<Integer, Range>> topics = new TreeMap<>();
 
-  private record Range(long first, long last) {
-    Range with(long offset) {
-      return new Range(Math.min(first, offset), Math.max(last, offset));
+  /** Changed in place: every event comes by here. */
+  private static final class Range {
+    private long first = Long.MAX_VALUE;
+    private long last = Long.MIN_VALUE;
+
+    void add(long offset) {
+      first = Math.min(first, offset);
+      last = Math.max(last, offset);
     }
   }
 
   void add(SourceRecord record) {
     topics
         .computeIfAbsent(record.topic(), none -> new TreeMap<>())
-        .merge(
-            record.partition(),
-            new Range(record.offset(), record.offset()),
-            (range, same) -> range.with(record.offset()));
+        .computeIfAbsent(record.partition(), none -> new Range())
+        .add(record.offset());
   }
 
   void clear() {

@@ -1,5 +1,7 @@
 package io.effectonce.sink;
 
+import static java.util.Objects.requireNonNull;
+
 import io.effectonce.jdbc.BranchId;
 import io.effectonce.jdbc.TransactionTables;
 import io.effectonce.jdbc.TransactionTables.Activity;
@@ -7,6 +9,7 @@ import io.effectonce.jdbc.TransactionTables.Fence;
 import io.effectonce.jdbc.TransactionTables.Marker;
 import io.effectonce.jdbc.TransactionTables.Session;
 import io.effectonce.jdbc.TransactionTables.Share;
+import io.effectonce.jdbc.TransactionTables.Waiting;
 import io.effectonce.jdbc.XaSession;
 import io.effectonce.spec.PipelineSpec;
 import io.effectonce.spec.SinkSpec;
@@ -23,6 +26,7 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.function.Predicate;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -78,10 +82,12 @@ final class Ownership {
   private final OptionalLong restored;
   private final Share share;
   private final String job;
+  private final long jobBits;
   private final Duration patience;
   private final UUID token = UUID.randomUUID();
   private final byte[] startMarker = bytes(UUID.randomUUID());
   private final long nonce = UUID.randomUUID().getMostSignificantBits();
+  private BranchId.@Nullable Scope scope;
   private int rolledBack;
 
   Ownership(PipelineSpec spec, TransactionTables tables, WriterInitContext context) {
@@ -93,6 +99,7 @@ final class Ownership {
             context.getTaskInfo().getIndexOfThisSubtask(),
             context.getTaskInfo().getNumberOfParallelSubtasks());
     this.job = context.getJobInfo().getJobId().toHexString();
+    this.jobBits = bits(job);
     this.patience = spec.sink().retryFor().plus(GRACE);
   }
 
@@ -110,11 +117,12 @@ final class Ownership {
   void take(Connection connection, XaSession sweeper, Collection<WriterState> states)
       throws SQLException, IOException, InterruptedException {
     check(connection, states);
-    BranchId.Scope scope = scope(connection);
+    scope = BranchId.Scope.of(tables.place(connection), spec.name());
+    refuseForgottenBacklogs(connection);
     Pauses pauses = Pauses.within(patience, LONGEST_PAUSE);
     while (true) {
       refuseRivals(connection);
-      List<BranchId> pending = settle(sweeper, scope);
+      List<BranchId> pending = settle(sweeper);
       if (pending.isEmpty()) {
         // Somebody may have committed what was about to be rolled back.
         refuseNewerDatabase(connection);
@@ -167,8 +175,26 @@ final class Ownership {
     }
   }
 
-  private BranchId.Scope scope(Connection connection) throws SQLException {
-    return BranchId.Scope.of(tables.place(connection), spec.name());
+  /**
+   * Without state nobody would apply what only the state has. If no checkpoint of the same job has
+   * completed, the events are read again.
+   */
+  private void refuseForgottenBacklogs(Connection connection)
+      throws SQLException, UnrecoverableSinkException {
+    if (restored.isPresent()) {
+      return;
+    }
+    List<String> forgotten =
+        tables.waiting(connection, spec.name()).stream()
+            .filter(waiting -> share.holds(waiting.writer()) && !isOurs(bits(waiting.job())))
+            .map(waiting -> waiting.events() + " events of " + waiting.offsets())
+            .toList();
+    if (!forgotten.isEmpty()) {
+      throw new UnrecoverableSinkException(
+          "the job was started without state, but events that came while a transaction was in doubt may be in an earlier job's state alone: %s. Go on from that job's last checkpoint or savepoint; or, to give them up or send them again, remove the pipeline's rows from checkpoint_backlog and start again"
+              .formatted(String.join("; ", forgotten)),
+          null);
+    }
   }
 
   /**
@@ -221,17 +247,16 @@ final class Ownership {
    *
    * @return the branches that somebody else must decide about
    */
-  private List<BranchId> settle(XaSession sweeper, BranchId.Scope scope)
-      throws SQLException, UnrecoverableSinkException {
+  private List<BranchId> settle(XaSession sweeper) throws SQLException, UnrecoverableSinkException {
     List<BranchId> pending = new ArrayList<>();
-    for (BranchId branch : sweeper.inDoubt(scope)) {
+    for (BranchId branch : sweeper.inDoubt(scope())) {
       if (!share.holds(branch.writer())) {
         continue;
       }
-      if (restored.isPresent() ? branch.epoch() < restored.getAsLong() : !isOurs(branch)) {
+      if (restored.isPresent() ? branch.epoch() < restored.getAsLong() : !isOurs(branch.job())) {
         pending.add(branch);
       } else {
-        rollBack(sweeper, scope, branch);
+        rollBack(sweeper, branch);
       }
     }
     if (restored.isEmpty() && !pending.isEmpty()) {
@@ -246,14 +271,13 @@ final class Ownership {
     return pending;
   }
 
-  private void rollBack(XaSession sweeper, BranchId.Scope scope, BranchId branch)
-      throws SQLException {
+  private void rollBack(XaSession sweeper, BranchId branch) throws SQLException {
     try {
       sweeper.rollback(branch);
     } catch (SQLException e) {
       // An earlier attempt may be at its start still, or a person at work: "undefined object" is
       // no reason to stop for good if the branch is gone.
-      if (sweeper.inDoubt(scope).contains(branch)) {
+      if (sweeper.inDoubt(scope()).contains(branch)) {
         throw e;
       }
       LOG.info("branch {} was rolled back by somebody else: its events are read again", branch);
@@ -265,13 +289,13 @@ final class Ownership {
 
   /**
    * Clusters that run one application give every submission of it the same JobID, of zeros. It says
-   * nothing of whose branch it is.
+   * nothing of whose something is.
    */
-  private boolean isOurs(BranchId branch) {
-    return branch.job() == jobBits() && jobBits() != 0;
+  private boolean isOurs(long otherBits) {
+    return otherBits == jobBits && jobBits != 0;
   }
 
-  private long jobBits() {
+  private static long bits(String job) {
     return new BigInteger(job, 16).longValue();
   }
 
@@ -291,10 +315,11 @@ final class Ownership {
   }
 
   private IOException locked() {
-    return new IOException(
+    return new RecoverableSinkException(
         "another session keeps the pipeline's row of writer "
             + share.writer()
-            + " in writer_fence locked; end it, and the job goes on");
+            + " in writer_fence locked; end it, and the job goes on",
+        null);
   }
 
   /**
@@ -360,6 +385,8 @@ final class Ownership {
    */
   void awaitReady(Connection connection) throws SQLException, IOException, InterruptedException {
     awaitOthers(connection, Fence::ready);
+    // Whoever had the backlogs of the share has applied them.
+    transact(connection, () -> tables.applied(connection, spec.name(), share));
   }
 
   private void awaitOthers(Connection connection, Predicate<Fence> condition)
@@ -375,9 +402,10 @@ final class Ownership {
         throw shutOut();
       }
       if (!pauses.pause()) {
-        throw new IOException(
+        throw new RecoverableSinkException(
             "only %d of %d writers were ready in time; the others' logs say why"
-                .formatted(ready, share.parallelism()));
+                .formatted(ready, share.parallelism()),
+            null);
       }
     }
   }
@@ -414,14 +442,26 @@ final class Ownership {
   }
 
   private IOException shutOut() {
-    return new IOException(
+    return new RecoverableSinkException(
         "another attempt has taken over as writer %d of pipeline %s; nothing of this one is committed any more"
-            .formatted(share.writer(), spec.name()));
+            .formatted(share.writer(), spec.name()),
+        null);
   }
 
   /** The name of a branch of this attempt. */
-  BranchId branch(BranchId.Scope scope, long epoch, int sequence) {
-    return scope.branch(share.writer(), epoch, jobBits(), nonce, sequence);
+  BranchId branch(long epoch, int sequence) {
+    return scope().branch(share.writer(), epoch, jobBits, nonce, sequence);
+  }
+
+  /** Whose branches this writer's are. */
+  BranchId.Scope scope() {
+    return requireNonNull(scope, "not taken yet");
+  }
+
+  /** Notes that events are in a checkpoint alone, until {@link TransactionTables#applied}. */
+  void note(Connection connection, byte[] backlog, int events, String offsets) throws SQLException {
+    tables.note(
+        connection, spec.name(), new Waiting(backlog, share.writer(), job, events, offsets));
   }
 
   /** The checkpoint that was restored, or {@link #NONE}. */

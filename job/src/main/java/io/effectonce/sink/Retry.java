@@ -48,7 +48,7 @@ final class Retry {
       }
       LOG.warn("{} failed and is tried again: {}", what, error.getMessage());
       if (!pauses.pause()) {
-        throw new IOException(
+        throw new RecoverableSinkException(
             what + " failed for all of sink.retry-for; the last error: " + text(error), error);
       }
     }

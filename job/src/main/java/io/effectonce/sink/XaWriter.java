@@ -16,7 +16,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -50,14 +49,8 @@ final class XaWriter implements EffectsWriter {
   private static final Duration FIRST_LOOK = Duration.ofMillis(10);
   private static final Duration LONGEST_LOOK = Duration.ofMillis(100);
 
-  /** A batch of large records is sent before it has {@code max-rows}. */
-  private static final long MAX_BATCH_BYTES = 16L << 20;
-
   /** What is buffered at most while a branch is in doubt. */
   private static final long MAX_BUFFER_BYTES = 128L << 20;
-
-  /** About what an event takes beside its record's value. */
-  private static final int BYTES_PER_EVENT = 400;
 
   private static final String LOCK_TIMEOUT = "55P03";
 
@@ -94,13 +87,15 @@ final class XaWriter implements EffectsWriter {
   /** The newest checkpoint that this writer had a part in. */
   private long epoch;
 
+  /** Whether a checkpoint may have a backlog whose events are in no branch yet. */
+  private boolean noted;
+
   private int sequence;
   private final Started started;
   private final Heartbeat heartbeat;
 
   /** What lives as long as the task does: a lost connection fails it. */
-  private record Started(
-      XaSession session, BranchId.Scope scope, Effects effects, List<Counts> backlogs) {}
+  private record Started(XaSession session, Effects effects, List<Counts> backlogs) {}
 
   /**
    * Connects, checks that server and tables fit, and takes over from whoever came before.
@@ -140,8 +135,7 @@ final class XaWriter implements EffectsWriter {
           new Backlogs(spec, tables, ownership, outcomes).apply(connection, effects, restored);
       ownership.ready(connection);
       ownership.awaitReady(connection);
-      BranchId.Scope scope = BranchId.Scope.of(tables.place(connection), spec.name());
-      return new Started(session, scope, effects, backlogs);
+      return new Started(session, effects, backlogs);
     } catch (SQLException | IOException | InterruptedException | RuntimeException e) {
       session.close();
       throw e;
@@ -159,22 +153,18 @@ final class XaWriter implements EffectsWriter {
   @Override
   public void write(Decoded element, Context context) throws IOException, InterruptedException {
     buffer.add(element);
-    bufferBytes += bytes(element);
+    bufferBytes += Batching.bytes(element);
     if (inDoubt != null) {
       if (bufferBytes >= MAX_BUFFER_BYTES) {
         awaitCommit("the buffer is full");
         send();
       }
-    } else if (buffer.size() >= spec.sink().batch().maxRows() || bufferBytes >= MAX_BATCH_BYTES) {
+    } else if (buffer.size() >= spec.sink().batch().maxRows()
+        || bufferBytes >= Batching.MAX_BYTES) {
       send();
     } else if (sending == null) {
       sending = after(spec.sink().batch().maxDelay(), this::send);
     }
-  }
-
-  private static long bytes(Decoded element) {
-    byte[] value = element.record().value();
-    return (long) BYTES_PER_EVENT + (value == null ? 0 : value.length);
   }
 
   @Override
@@ -223,34 +213,49 @@ final class XaWriter implements EffectsWriter {
     tables.forget(connection, spec.name(), ownership.share(), List.of());
     started.session.prepare(branch.id());
     // A server that rolls back instead may call that a success, too.
-    if (!started.session.inDoubt(started.scope).contains(branch.id())) {
-      throw new IOException(
+    if (!started.session.inDoubt(ownership.scope()).contains(branch.id())) {
+      throw new RecoverableSinkException(
           "branch "
               + branch.id()
               + " was prepared, but the server doesn't have it; it may have been rolled back by"
-              + " hand");
+              + " hand",
+          null);
     }
     tables.describe(
-        connection,
-        spec.name(),
-        new Contents(branch.id(), branch.events(), branch.offsets(), Instant.now()));
+        connection, spec.name(), new Contents(branch.id(), branch.events(), branch.offsets()));
   }
 
   @Override
-  public List<WriterState> snapshotState(long checkpointId) {
-    Backlog backlog =
-        buffer.isEmpty()
-            ? null
-            : new Backlog(Ownership.bytes(UUID.randomUUID()), epoch, List.copyOf(buffer));
-    if (backlog != null) {
+  public List<WriterState> snapshotState(long checkpointId) throws IOException {
+    Backlog backlog = null;
+    if (!buffer.isEmpty()) {
       LOG.info(
           "branch {} is in doubt still: checkpoint {} holds {} events that came since",
           inDoubt,
           checkpointId,
           buffer.size());
+      backlog = new Backlog(Ownership.bytes(UUID.randomUUID()), epoch, List.copyOf(buffer));
+      note(backlog);
     }
     epoch = checkpointId;
     return List.of(new WriterState(spec.name(), outcomes.snapshot(), lastMarker, backlog));
+  }
+
+  /** Before the checkpoint can complete, so that no start overlooks what is in it alone. */
+  private void note(Backlog backlog) throws IOException {
+    OffsetRanges waiting = new OffsetRanges();
+    backlog.events().forEach(event -> waiting.add(event.record()));
+    run(
+        "noting a backlog",
+        () -> {
+          ownership.note(
+              started.session.connection(),
+              backlog.id(),
+              backlog.events().size(),
+              waiting.toString());
+          return backlog;
+        });
+    noted = true;
   }
 
   /** Sends everything that is buffered. */
@@ -265,7 +270,7 @@ final class XaWriter implements EffectsWriter {
     int sent = 0;
     while (sent < buffer.size()) {
       List<Decoded> batch =
-          buffer.subList(sent, Math.min(sent + spec.sink().batch().maxRows(), buffer.size()));
+          Batching.first(buffer.subList(sent, buffer.size()), spec.sink().batch().maxRows());
       sent += run("writing " + batch.size() + " events", () -> apply(batch));
     }
     buffer.clear();
@@ -275,9 +280,14 @@ final class XaWriter implements EffectsWriter {
   private int apply(List<Decoded> batch) throws SQLException, IOException {
     Connection connection = started.session.connection();
     if (open == null) {
-      BranchId branch = ownership.branch(started.scope, epoch, sequence++);
+      BranchId branch = ownership.branch(epoch, sequence++);
       started.session.start(branch);
       ownership.begin(connection);
+      if (noted) {
+        // What was waiting comes first in this branch.
+        tables.applied(connection, spec.name(), ownership.share());
+        noted = false;
+      }
       open = branch;
     }
     List<Result> results;
@@ -338,9 +348,10 @@ final class XaWriter implements EffectsWriter {
     Pauses pauses = Pauses.within(spec.sink().retryFor(), LONGEST_LOOK);
     while (!isSettled()) {
       if (!pauses.pause()) {
-        throw new IOException(
+        throw new RecoverableSinkException(
             "%s, but branch %s has been in doubt for all of sink.retry-for: it is committed when a checkpoint completes, so look there for the cause"
-                .formatted(why, inDoubt));
+                .formatted(why, inDoubt),
+            null);
       }
     }
   }
@@ -376,7 +387,7 @@ final class XaWriter implements EffectsWriter {
       if (dialect.classify(e) != Dialect.Failure.TRANSIENT) {
         throw Retry.unrecoverable(what, e);
       }
-      throw new IOException(
+      throw new RecoverableSinkException(
           what
               + " failed; the job goes on from its last checkpoint: "
               + Retry.text(e)

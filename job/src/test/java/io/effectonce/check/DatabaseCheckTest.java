@@ -34,7 +34,7 @@ class DatabaseCheckTest {
 
   @Test
   void findsNothingWhereAllIsWell() {
-    assertThat(DatabaseCheck.of(pipeline.spec())).isEmpty();
+    assertThat(DatabaseCheck.of(pipeline.spec(), 1)).isEmpty();
   }
 
   @Test
@@ -53,7 +53,7 @@ class DatabaseCheckTest {
               ITEM: [{ insert: items, key: { id: /id }, set: { order_id: /order } }]
             """,
             "commit: xa");
-    assertThat(DatabaseCheck.of(shop.spec()))
+    assertThat(DatabaseCheck.of(shop.spec(), 1))
         .extracting(Finding::severity, finding -> finding.message().replaceFirst(":.*", ""))
         .containsExactly(
             tuple(
@@ -64,14 +64,14 @@ class DatabaseCheckTest {
                 Severity.WARNING,
                 "the writer is chosen by /id, the business ID, but rows of items refer to rows of"
                     + " orders by { id"));
-    assertThat(DatabaseCheck.of(shop.with("commit: xa", "commit: local").spec())).isEmpty();
+    assertThat(DatabaseCheck.of(shop.with("commit: xa", "commit: local").spec(), 1)).isEmpty();
   }
 
   @Test
   void namesEveryOperationThatDoesNotFit() {
     database.execute("ALTER TABLE sums DROP CONSTRAINT sums_pkey");
 
-    assertThat(DatabaseCheck.of(pipeline.spec()))
+    assertThat(DatabaseCheck.of(pipeline.spec(), 1))
         .extracting(Finding::severity, Finding::path, Finding::message)
         .containsExactly(
             tuple(
@@ -92,7 +92,7 @@ class DatabaseCheckTest {
 
     assertThat(
             DatabaseCheck.of(
-                pipeline.with("dedup:", "duplicates: { table: nowhere }\ndedup:").spec()))
+                pipeline.with("dedup:", "duplicates: { table: nowhere }\ndedup:").spec(), 1))
         .allMatch(finding -> finding.severity() == Severity.PROBLEM)
         .extracting(Finding::path)
         .containsExactly("sink", "operations.PAID", "operations.NOTED", "duplicates.table");
@@ -100,7 +100,7 @@ class DatabaseCheckTest {
 
   @Test
   void aRefusedLoginIsAProblem() {
-    assertThat(DatabaseCheck.of(pipeline.with("username: .*", "username: nobody").spec()))
+    assertThat(DatabaseCheck.of(pipeline.with("username: .*", "username: nobody").spec(), 1))
         .singleElement()
         .satisfies(
             finding -> {
@@ -113,7 +113,7 @@ class DatabaseCheckTest {
   void aServerThatIsNotThereLeavesItUnknown() {
     assertThat(
             DatabaseCheck.of(
-                pipeline.with("url: .*", "url: jdbc:postgresql://localhost:1/none").spec()))
+                pipeline.with("url: .*", "url: jdbc:postgresql://localhost:1/none").spec(), 1))
         .extracting(Finding::severity)
         .containsExactly(Severity.UNKNOWN);
   }
@@ -122,7 +122,7 @@ class DatabaseCheckTest {
   void warnsWhereSessionsCannotBeSeen() {
     database.execute("ALTER DATABASE " + database.name() + " SET track_activities = off");
 
-    assertThat(DatabaseCheck.of(pipeline.spec()))
+    assertThat(DatabaseCheck.of(pipeline.spec(), 1))
         .singleElement()
         .satisfies(
             finding -> {
@@ -142,7 +142,8 @@ class DatabaseCheckTest {
               .with("url: .*", "url: " + server.jdbcUrl("postgres"))
               .with("password: .*", "password: \"" + server.password() + "\"");
 
-      assertThat(DatabaseCheck.of(there.with("commit: xa", "commit: xa\n  parallelism: 3").spec()))
+      assertThat(
+              DatabaseCheck.of(there.with("commit: xa", "commit: xa\n  parallelism: 3").spec(), 1))
           .containsExactly(
               Finding.problem(
                   "sink.commit",
@@ -151,10 +152,14 @@ class DatabaseCheckTest {
                       + " server, lower sink.parallelism, or use commit: local"));
       assertThat(
               DatabaseCheck.of(
-                  there.with("dedup:", "flink: { parallelism.default: 2 }\ndedup:").spec()))
+                  there.with("dedup:", "flink: { parallelism.default: 2 }\ndedup:").spec(), 1))
           .singleElement()
           .satisfies(finding -> assertThat(finding.message()).contains("at least 2"));
-      assertThat(DatabaseCheck.of(there.with("commit: xa", "commit: local").spec())).isEmpty();
+      // What `run` takes if the file says nothing.
+      assertThat(DatabaseCheck.of(there.spec(), 4))
+          .singleElement()
+          .satisfies(finding -> assertThat(finding.message()).contains("at least 4"));
+      assertThat(DatabaseCheck.of(there.with("commit: xa", "commit: local").spec(), 1)).isEmpty();
     }
   }
 }

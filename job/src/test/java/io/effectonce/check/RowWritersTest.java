@@ -18,8 +18,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RowWritersTest {
   private static final String CONSEQUENCE =
-      "two writers wait for one row, until a lock timeout restarts the job. Ways out: another"
-          + " route-by, commit: local, or sink.parallelism: 1";
+      "two writers wait for one row, until a lock timeout restarts the job, perhaps again and again"
+          + " without progress. Ways out: another route-by, commit: local, or sink.parallelism: 1";
 
   private static PipelineSpec spec(String event, String sink, String operations) {
     try {

@@ -10,9 +10,6 @@ import io.effectonce.testkit.TestPipeline;
 import io.effectonce.testkit.TestProxy;
 import io.effectonce.testkit.TestProxy.Cut;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -23,27 +20,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Two-phase commit when something fails between any two of its steps. Most of it without a ledger,
  * which would hide an event that is applied twice.
  */
-class XaFaultsIT {
-  private static TestCluster cluster;
-
+class XaFaultsIT extends ClusterTest {
   private final Payments payments = new Payments();
   private final Probe probe = payments.probe;
-
-  @BeforeAll
-  static void startCluster() {
-    cluster = TestCluster.start();
-  }
-
-  /** One that is left by a test that failed would take the others' slots. */
-  @AfterEach
-  void cancelJobs() {
-    cluster.cancelJobs();
-  }
-
-  @AfterAll
-  static void closeCluster() throws Exception {
-    cluster.close();
-  }
 
   @ParameterizedTest
   @EnumSource(
@@ -227,6 +206,30 @@ class XaFaultsIT {
     String checkpoint = job.checkpoint();
     assertThat(probe.backlogs()).isEqualTo(backlog);
     return checkpoint;
+  }
+
+  /** The group's offsets are past these events, and no transaction in doubt tells of them. */
+  @Test
+  void shouldRefuseAStartWithoutStateWhileEventsAreInACheckpointAlone() {
+    TestCluster.Job job = payments.manual(cluster, Payments.LEDGER).start();
+    payments.send(300);
+    String checkpoint = checkpointWithBacklog(job, 200);
+    payments.awaitVisible(300);
+    job.cancel();
+
+    assertThat(payments.manual(cluster, Payments.LEDGER).start().failure())
+        .hasStackTraceContaining(
+            "the job was started without state, but events that came while a transaction was in"
+                + " doubt may be in an earlier job's state alone: ")
+        .hasStackTraceContaining("remove the pipeline's rows from checkpoint_backlog");
+
+    TestCluster.Job resumed =
+        payments.manual(cluster, Payments.LEDGER).from(checkpoint).parallelism(3).start();
+    payments.awaitVisible(500);
+    resumed.awaitRunning();
+    assertThat(payments.database.number("SELECT count(*) FROM checkpoint_backlog")).isZero();
+    resumed.stopWithSavepoint();
+    payments.assertExactlyOnce();
   }
 
   @ParameterizedTest

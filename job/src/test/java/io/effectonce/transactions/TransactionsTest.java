@@ -18,7 +18,6 @@ import io.effectonce.testkit.TestPipeline;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -238,8 +237,8 @@ class TransactionsTest {
             consequences(
                 Decision.ROLLBACK, pipeline.with("commit: xa", "commit: xa\n  ledger: off").spec()))
         .endsWith(
-            "    They are read again only if the job goes on from checkpoint 7 or an older one, or if"
-                + " the records of these offsets are sent again (without a ledger, what other"
+            "    They are read again only if the job goes on from checkpoint 7 or an older one, or"
+                + " if the records of these offsets are sent again (without a ledger, what other"
                 + " transactions had of them would take effect TWICE). A job that goes on from a"
                 + " state that has the branch fails for good.");
   }
@@ -281,10 +280,7 @@ class TransactionsTest {
   private static void describe(PipelineSpec spec, BranchId branch) throws SQLException {
     try (XaSession session = connect(spec)) {
       tables(spec)
-          .describe(
-              session.connection(),
-              spec.name(),
-              new Contents(branch, 3, "events-0: 4 to 6", Instant.EPOCH));
+          .describe(session.connection(), spec.name(), new Contents(branch, 3, "events-0: 4 to 6"));
     }
   }
 

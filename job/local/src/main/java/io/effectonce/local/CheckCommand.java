@@ -97,7 +97,7 @@ final class CheckCommand implements Callable<Integer> {
       List<Finding> findings = new ArrayList<>(OfflineCheck.of(spec));
       if (!offline) {
         findings.addAll(Preflight.findings(spec));
-        findings.addAll(DatabaseCheck.of(spec));
+        findings.addAll(DatabaseCheck.of(spec, RunSettings.defaultParallelism()));
       }
       return findings.stream()
           .sorted(Comparator.comparing(Finding::severity))

@@ -40,10 +40,7 @@ final class RunSettings {
     setIfAbsent(settings, CoreOptions.TMP_DIRS, state.resolve("tmp").toString());
     setIfAbsent(settings, WebOptions.TMP_DIR, state.resolve("tmp").toString());
     setIfAbsent(settings, WebOptions.LOG_PATH, state.resolve("effectonce.log").toString());
-    setIfAbsent(
-        settings,
-        CoreOptions.DEFAULT_PARALLELISM,
-        Math.min(Runtime.getRuntime().availableProcessors(), MAX_DEFAULT_PARALLELISM));
+    setIfAbsent(settings, CoreOptions.DEFAULT_PARALLELISM, defaultParallelism());
     if (choices.port() != null) {
       settings.set(RestOptions.PORT, choices.port());
       settings.set(RestOptions.BIND_PORT, choices.port().toString());
@@ -52,6 +49,11 @@ final class RunSettings {
       settings.set(StateRecoveryOptions.SAVEPOINT_PATH, choices.from().toUri().toString());
     }
     return settings;
+  }
+
+  /** What {@code run} takes if the file doesn't say it. */
+  static int defaultParallelism() {
+    return Math.min(Runtime.getRuntime().availableProcessors(), MAX_DEFAULT_PARALLELISM);
   }
 
   private static String uri(Path state, String name) {

@@ -21,7 +21,6 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -299,9 +298,7 @@ class TransactionsCommandTest {
   private void describe(BranchId branch) throws SQLException {
     try (XaSession session = connect()) {
       tables.describe(
-          session.connection(),
-          spec.name(),
-          new Contents(branch, 1_234, "payments-0: 17 to 1250", Instant.EPOCH));
+          session.connection(), spec.name(), new Contents(branch, 1_234, "payments-0: 17 to 1250"));
     }
   }
 

@@ -1,6 +1,7 @@
 package io.effectonce.local.cluster;
 
 import io.effectonce.dedup.ForeignStateException;
+import io.effectonce.sink.RecoverableSinkException;
 import io.effectonce.sink.UnrecoverableSinkException;
 import io.effectonce.source.MissingTopicException;
 import io.effectonce.source.OffsetGoneException;
@@ -13,6 +14,7 @@ final class Reasons {
   private static final List<Class<? extends Throwable>> SAY_IT_ALL =
       List.of(
           UnrecoverableSinkException.class,
+          RecoverableSinkException.class,
           OffsetGoneException.class,
           MissingTopicException.class,
           ForeignStateException.class);
