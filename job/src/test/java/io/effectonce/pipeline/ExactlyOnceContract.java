@@ -12,19 +12,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
  * The whole way, from topic to row, on a real broker, a real database and a Flink cluster in this
  * JVM: what must hold whichever way is chosen to commit.
  */
-abstract class ExactlyOnceContract {
+abstract class ExactlyOnceContract extends ClusterTest {
   private static final String FILTER = "{ window: 7 d }";
   private static final String LEDGER = "{ keep: 90 d }";
-
-  private static TestCluster cluster;
 
   private final String topic = TestKafka.topic(4);
   private final TestDatabase database =
@@ -35,16 +31,6 @@ abstract class ExactlyOnceContract {
               CREATE TABLE payments (id text PRIMARY KEY, user_id text, points bigint);
               CREATE TABLE last_step (id text PRIMARY KEY, step bigint)
               """);
-
-  @BeforeAll
-  static void startCluster() {
-    cluster = TestCluster.start();
-  }
-
-  @AfterAll
-  static void closeCluster() throws Exception {
-    cluster.close();
-  }
 
   /** The way to commit. */
   abstract String commit();

@@ -15,15 +15,12 @@ import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 
 /**
  * What tests of recovery share: payments of many users, each of whose rows has one writer, and the
  * comparison of every row with what was sent.
  */
-abstract class RecoveryTest {
+abstract class RecoveryTest extends ClusterTest {
   /** No checkpoint comes by itself: what a test prepares stays in doubt. */
   static final Duration NEVER = Duration.ofHours(1);
 
@@ -32,29 +29,8 @@ abstract class RecoveryTest {
 
   private static final Duration PATIENCE = Duration.ofMinutes(1);
 
-  private static TestCluster cluster;
-
   final String topic = TestKafka.topic(4);
   final TestDatabase database = payments(TestDatabase.create());
-
-  @BeforeAll
-  static void startCluster() {
-    cluster = TestCluster.start();
-  }
-
-  @AfterAll
-  static void closeCluster() throws Exception {
-    cluster.close();
-  }
-
-  @AfterEach
-  void cancelJobs() {
-    cluster.cancelJobs();
-  }
-
-  static TestCluster cluster() {
-    return cluster;
-  }
 
   private static TestDatabase payments(TestDatabase empty) {
     return empty.execute(

@@ -9,34 +9,20 @@ import io.effectonce.testkit.TestKafka;
 import io.effectonce.testkit.TestPipeline;
 import java.time.Duration;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Dead letters that come back through the pipeline's replay topic, from topic to row. */
-class ReplayIT {
+class ReplayIT extends ClusterTest {
   private static final String TOO_LONG = "{'id':'1','op':'PAY','user':'too long a name'}";
   private static final String FITS = "{'id':'2','op':'PAY','user':'ann'}";
-
-  private static TestCluster cluster;
 
   private final String topic = TestKafka.topic(1);
   private final String replays = topic + ".again";
   private final TestDatabase database =
       TestDatabase.create()
           .execute("CREATE TABLE payments (id text PRIMARY KEY, user_name varchar(5), topic text)");
-
-  @BeforeAll
-  static void startCluster() {
-    cluster = TestCluster.start();
-  }
-
-  @AfterAll
-  static void closeCluster() throws Exception {
-    cluster.close();
-  }
 
   private TestPipeline pipeline(String ledger) {
     return TestPipeline.parse(

@@ -16,9 +16,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.MemorySize;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,31 +26,13 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Two-phase commit when checkpoints don't go as they should, and when writers have too much to do
  * or nothing.
  */
-class XaCheckpointsIT {
+class XaCheckpointsIT extends ClusterTest {
   private static final int ANY_NUMBER = 1_000_000;
-
-  private static TestCluster cluster;
 
   private final Payments payments = new Payments();
   private final Probe probe = payments.probe;
 
   @TempDir private Path directory;
-
-  @BeforeAll
-  static void startCluster() {
-    cluster = TestCluster.start();
-  }
-
-  /** One that is left by a test that failed would take the others' slots. */
-  @AfterEach
-  void cancelJobs() {
-    cluster.cancelJobs();
-  }
-
-  @AfterAll
-  static void closeCluster() throws Exception {
-    cluster.close();
-  }
 
   private TestCluster.Submission tolerant() {
     return payments

@@ -12,36 +12,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Constraints and triggers of the user's, which two-phase commit must not make worse. */
-class XaConstraintsIT {
-  private static TestCluster cluster;
-
+class XaConstraintsIT extends ClusterTest {
   private final String topic = TestKafka.topic(4);
   private final TestDatabase database = TestDatabase.create();
-
-  @BeforeAll
-  static void startCluster() {
-    cluster = TestCluster.start();
-  }
-
-  /** One that is left by a test that failed would take the others' slots. */
-  @AfterEach
-  void cancelJobs() {
-    cluster.cancelJobs();
-  }
-
-  @AfterAll
-  static void closeCluster() throws Exception {
-    cluster.close();
-  }
 
   private void createTables(String deferrable) {
     database.execute(

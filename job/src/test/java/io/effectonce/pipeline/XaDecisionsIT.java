@@ -23,7 +23,7 @@ class XaDecisionsIT extends RecoveryTest {
   void shouldFailForGoodWhenABranchWasRolledBackByHand() {
     HeldCommits sink = HeldCommits.of(pipeline().spec());
     TestCluster.Job job =
-        cluster().job(pipeline()).sink(sink).parallelism(1).checkpointInterval(NEVER).start();
+        cluster.job(pipeline()).sink(sink).parallelism(1).checkpointInterval(NEVER).start();
     send(0, 100);
     job.await("applied", 100);
     job.checkpoint();
@@ -44,7 +44,7 @@ class XaDecisionsIT extends RecoveryTest {
   void shouldGoOnWhenABranchWasCommittedByHand() {
     HeldCommits sink = HeldCommits.of(pipeline().spec());
     TestCluster.Job job =
-        cluster().job(pipeline()).sink(sink).parallelism(2).checkpointInterval(NEVER).start();
+        cluster.job(pipeline()).sink(sink).parallelism(2).checkpointInterval(NEVER).start();
     send(0, 100);
     job.await("applied", 100);
     job.checkpoint();
@@ -63,12 +63,12 @@ class XaDecisionsIT extends RecoveryTest {
 
   @Test
   void shouldRefuseADatabaseThatIsOlderThanTheSavepoint() throws SQLException {
-    TestCluster.Job job = cluster().job(pipeline()).start();
+    TestCluster.Job job = cluster.job(pipeline()).start();
     send(0, 100);
     awaitCommitted(100);
     String older = job.stopWithSavepoint();
     backUp();
-    TestCluster.Job second = cluster().job(pipeline()).from(older).start();
+    TestCluster.Job second = cluster.job(pipeline()).from(older).start();
     send(100, 200);
     awaitCommitted(200);
     // The newest checkpoint with events is known to be committed by the one after it.
@@ -76,13 +76,13 @@ class XaDecisionsIT extends RecoveryTest {
     String newer = second.stopWithSavepoint();
     restore();
 
-    assertThat(cluster().job(pipeline()).from(newer).start().failure())
+    assertThat(cluster.job(pipeline()).from(newer).start().failure())
         .hasStackTraceContaining("the database is older than checkpoint ")
         .hasStackTraceContaining(
             "it doesn't have the marker of a transaction that was committed before. Was it restored"
                 + " from a backup, or is it another database? Then go on from a savepoint that is"
                 + " older than the backup.");
-    TestCluster.Job third = cluster().job(pipeline()).from(older).start();
+    TestCluster.Job third = cluster.job(pipeline()).from(older).start();
     awaitCommitted(200);
     third.stopWithSavepoint();
     assertRowsOf(200);
@@ -90,13 +90,12 @@ class XaDecisionsIT extends RecoveryTest {
 
   @Test
   void shouldRefuseADatabaseThatIsRestoredWhileItRuns() throws SQLException {
-    TestCluster.Job job = cluster().job(pipeline()).start();
+    TestCluster.Job job = cluster.job(pipeline()).start();
     send(0, 100);
     awaitCommitted(100);
     String older = job.stopWithSavepoint();
     backUp();
-    TestCluster.Job second =
-        cluster().job(pipeline()).from(older).checkpointInterval(NEVER).start();
+    TestCluster.Job second = cluster.job(pipeline()).from(older).checkpointInterval(NEVER).start();
     send(100, 200);
     second.await("applied", 100);
     second.checkpoint();
@@ -105,7 +104,7 @@ class XaDecisionsIT extends RecoveryTest {
     restore();
 
     assertThat(second.failure()).hasStackTraceContaining("the database is older than checkpoint ");
-    TestCluster.Job third = cluster().job(pipeline()).from(older).start();
+    TestCluster.Job third = cluster.job(pipeline()).from(older).start();
     awaitCommitted(200);
     third.stopWithSavepoint();
     assertRowsOf(200);
@@ -145,7 +144,7 @@ class XaDecisionsIT extends RecoveryTest {
           pipeline()
               .with("url: .*", "url: " + server.jdbcUrl("postgres"))
               .with("password: .*", "password: " + server.password());
-      assertThat(cluster().job(pipeline).parallelism(parallelism).start().failure())
+      assertThat(cluster.job(pipeline).parallelism(parallelism).start().failure())
           .hasStackTraceContaining(
               "commit: xa needs max_prepared_transactions of at least %d on the server, one for each writer, beside what others need; it is %d. Set it and restart the server, lower sink.parallelism, or use commit: local"
                   .formatted(parallelism, allowed));

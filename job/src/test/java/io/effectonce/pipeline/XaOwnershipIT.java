@@ -28,12 +28,12 @@ class XaOwnershipIT extends RecoveryTest {
   @ValueSource(strings = {"xa", "local"})
   void shouldRefuseASecondJobOfThePipeline(String commit) {
     TestPipeline pipeline = pipeline().with("commit: xa", "commit: " + commit);
-    TestCluster.Job first = cluster().job(pipeline).parallelism(2).start();
+    TestCluster.Job first = cluster.job(pipeline).parallelism(2).start();
     send(0, 200);
     awaitCommitted(200);
     String savepoint = first.savepoint();
-    assertRefused(cluster().job(pipeline).parallelism(2).start(), first);
-    assertRefused(cluster().job(pipeline).parallelism(3).from(savepoint).start(), first);
+    assertRefused(cluster.job(pipeline).parallelism(2).start(), first);
+    assertRefused(cluster.job(pipeline).parallelism(3).from(savepoint).start(), first);
     send(200, 400);
     awaitCommitted(400);
     assertThat(first.hasEnded()).isFalse();
@@ -62,8 +62,8 @@ class XaOwnershipIT extends RecoveryTest {
     send(0, 200);
     List<TestCluster.Job> jobs =
         List.of(
-            cluster().job(pipeline()).parallelism(4).start(),
-            cluster().job(pipeline()).parallelism(3).start());
+            cluster.job(pipeline()).parallelism(4).start(),
+            cluster.job(pipeline()).parallelism(3).start());
     await("one at most goes on", () -> jobs.stream().filter(TestCluster.Job::hasEnded).count() > 0);
     // They may also refuse each other.
     await(
@@ -78,7 +78,7 @@ class XaOwnershipIT extends RecoveryTest {
         job.stopWithSavepoint();
       }
     }
-    TestCluster.Job after = cluster().job(pipeline()).parallelism(2).start();
+    TestCluster.Job after = cluster.job(pipeline()).parallelism(2).start();
     send(200, 300);
     awaitCommitted(300);
     after.stopWithSavepoint();
@@ -96,7 +96,7 @@ class XaOwnershipIT extends RecoveryTest {
                 FROM pg_stat_activity WHERE pid = pg_backend_pid()
             """);
       }
-      TestCluster.Job job = cluster().job(pipeline()).parallelism(1).start();
+      TestCluster.Job job = cluster.job(pipeline()).parallelism(1).start();
       send(0, 100);
       awaitCommitted(100);
       assertThat(
@@ -115,7 +115,7 @@ class XaOwnershipIT extends RecoveryTest {
   void shouldEndTheSessionOfAFrozenAttemptThatIsInItsTransaction() throws Exception {
     AbandonedWriters sink = new AbandonedWriters(pipeline().spec());
     TestCluster.Job job =
-        cluster().job(pipeline()).sink(sink).parallelism(1).checkpointInterval(NEVER).start();
+        cluster.job(pipeline()).sink(sink).parallelism(1).checkpointInterval(NEVER).start();
     send(0, 100);
     job.await("applied", 100);
     job.checkpoint();
@@ -125,7 +125,7 @@ class XaOwnershipIT extends RecoveryTest {
     long frozen = database.number("SELECT session_id FROM writer_fence");
     assertThat(sessions(frozen)).isOne();
 
-    cluster().replaceTaskManagers();
+    cluster.replaceTaskManagers();
     await("the old session has been ended", () -> sessions(frozen) == 0);
     send(200, 300);
     commit(job, 300);
@@ -150,7 +150,7 @@ class XaOwnershipIT extends RecoveryTest {
             .with("max-delay: 20 ms", "max-delay: 1 h");
     AbandonedWriters sink = new AbandonedWriters(pipeline.spec());
     TestCluster.Job job =
-        cluster().job(pipeline).sink(sink).parallelism(1).checkpointInterval(NEVER).start();
+        cluster.job(pipeline).sink(sink).parallelism(1).checkpointInterval(NEVER).start();
     // Two full batches.
     send(0, 100);
     job.await("applied", 100);
@@ -160,7 +160,7 @@ class XaOwnershipIT extends RecoveryTest {
     await("the next batch has begun", () -> sink.writtenByTheFirst() == 110);
 
     String before = token();
-    cluster().replaceTaskManagers();
+    cluster.replaceTaskManagers();
     await("another attempt has taken over", () -> !token().equals(before));
     assertThatThrownBy(sink::flushByTheFirst)
         .isInstanceOf(IOException.class)
@@ -176,8 +176,7 @@ class XaOwnershipIT extends RecoveryTest {
 
   @Test
   void shouldRollBackWhatAFrozenAttemptPreparesWhileAnotherTakesOver() throws Exception {
-    TestCluster.Job job =
-        cluster().job(pipeline()).parallelism(1).checkpointInterval(NEVER).start();
+    TestCluster.Job job = cluster.job(pipeline()).parallelism(1).checkpointInterval(NEVER).start();
     send(0, 100);
     job.await("applied", 100);
     job.checkpoint();
@@ -260,9 +259,8 @@ class XaOwnershipIT extends RecoveryTest {
         "CREATE TABLE other_payments (LIKE payments INCLUDING ALL); CREATE TABLE other_points (LIKE"
             + " points INCLUDING ALL)");
 
-    TestCluster.Job one =
-        cluster().job(pipeline()).parallelism(2).checkpointInterval(NEVER).start();
-    TestCluster.Job two = cluster().job(other).parallelism(2).checkpointInterval(NEVER).start();
+    TestCluster.Job one = cluster.job(pipeline()).parallelism(2).checkpointInterval(NEVER).start();
+    TestCluster.Job two = cluster.job(other).parallelism(2).checkpointInterval(NEVER).start();
     send(0, 400);
     TestKafka.send(otherTopic, 0, pays(0, 400));
     one.await("applied", 400);

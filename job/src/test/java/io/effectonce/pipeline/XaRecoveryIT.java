@@ -70,7 +70,7 @@ class XaRecoveryIT extends RecoveryTest {
                   ITEM: [ { upsert: items, key: { id: /id }, set: { order_id: /order } } ]
                 """
                     .stripTrailing());
-    TestCluster.Job four = cluster().job(pipeline).parallelism(4).checkpointInterval(NEVER).start();
+    TestCluster.Job four = cluster.job(pipeline).parallelism(4).checkpointInterval(NEVER).start();
     TestKafka.send(
         topic,
         0,
@@ -93,7 +93,7 @@ class XaRecoveryIT extends RecoveryTest {
     // The state of writers 0 and 1 goes to writer 0, the branches of 0 and 2. A foreign key doesn't
     // wait for a branch in doubt: it refuses the row.
     HeldCommits sink = HeldCommits.ofWriters(pipeline.spec(), writer -> writer % 2 == 1);
-    TestCluster.Job two = cluster().job(pipeline).parallelism(2).from(savepoint).sink(sink).start();
+    TestCluster.Job two = cluster.job(pipeline).parallelism(2).from(savepoint).sink(sink).start();
     await("writer 0 has taken over", () -> fencesOf(two) == 1);
     Awaitility.await("nothing is refused")
         .during(Duration.ofMillis(500))
@@ -136,7 +136,7 @@ class XaRecoveryIT extends RecoveryTest {
   @Test
   void shouldRollBackWhatIsNewerThanTheRestoredCheckpoint() {
     TestPipeline pipeline = pipeline();
-    TestCluster.Job job = cluster().job(pipeline).parallelism(4).checkpointInterval(NEVER).start();
+    TestCluster.Job job = cluster.job(pipeline).parallelism(4).checkpointInterval(NEVER).start();
     send(0, 200);
     job.await("applied", 200);
     String older = job.checkpoint();
@@ -152,7 +152,7 @@ class XaRecoveryIT extends RecoveryTest {
     assertThat(inDoubt()).hasSize(4);
 
     TestCluster.Job again =
-        cluster().job(pipeline).parallelism(2).from(older).checkpointInterval(NEVER).start();
+        cluster.job(pipeline).parallelism(2).from(older).checkpointInterval(NEVER).start();
     again.await("applied", 400);
     assertThat(inDoubt()).isEmpty();
     again.stopWithSavepoint();
@@ -223,7 +223,7 @@ class XaRecoveryIT extends RecoveryTest {
     xa.cancel();
     assertThat(inDoubt()).hasSize(3);
 
-    TestCluster.Job local = cluster().job(local(pipeline())).parallelism(2).from(inDoubt).start();
+    TestCluster.Job local = cluster.job(local(pipeline())).parallelism(2).from(inDoubt).start();
     awaitCommitted(500);
     send(500, 700);
     awaitCommitted(700);
@@ -245,7 +245,7 @@ class XaRecoveryIT extends RecoveryTest {
     for (TestPipeline other :
         List.of(pipeline().named("other"), local(pipeline().named("other")))) {
       // Filter, writer and committer look by themselves; which is the first doesn't matter.
-      assertThat(cluster().job(other).from(savepoint).start().failure())
+      assertThat(cluster.job(other).from(savepoint).start().failure())
           .extracting(Throwables::getStackTrace, STRING)
           .containsAnyOf(
               "this state is that of pipeline test and can't be continued as other",
@@ -259,7 +259,7 @@ class XaRecoveryIT extends RecoveryTest {
   @Test
   void shouldRemoveOldMarkersInPassing() {
     TestPipeline pipeline = pipeline().with("route-by", "markers: { keep: 1 h }\n  route-by");
-    TestCluster.Job job = cluster().job(pipeline).parallelism(2).start();
+    TestCluster.Job job = cluster.job(pipeline).parallelism(2).start();
     for (int round = 0; round < 5; round++) {
       send(round * 100, round * 100 + 100);
       awaitCommitted(round * 100 + 100);
@@ -278,7 +278,7 @@ class XaRecoveryIT extends RecoveryTest {
         .containsExactly("0 | 2", "1 | 2");
     String savepoint = job.stopWithSavepoint();
 
-    TestCluster.Job again = cluster().job(pipeline).parallelism(4).from(savepoint).start();
+    TestCluster.Job again = cluster.job(pipeline).parallelism(4).from(savepoint).start();
     send(700, 800);
     awaitCommitted(800);
     again.stopWithSavepoint();
@@ -288,7 +288,7 @@ class XaRecoveryIT extends RecoveryTest {
   @Test
   void shouldKeepTheMarkerOfANewSavepointThoughTheMarkerIsOld() {
     TestPipeline pipeline = pipeline().with("route-by", "markers: { keep: 1 h }\n  route-by");
-    TestCluster.Job job = cluster().job(pipeline).parallelism(2).start();
+    TestCluster.Job job = cluster.job(pipeline).parallelism(2).start();
     send(0, 100);
     awaitCommitted(100);
     // As if nothing had come for three hours.
@@ -301,7 +301,7 @@ class XaRecoveryIT extends RecoveryTest {
     }
     job.cancel();
 
-    TestCluster.Job again = cluster().job(pipeline).parallelism(3).from(savepoint).start();
+    TestCluster.Job again = cluster.job(pipeline).parallelism(3).from(savepoint).start();
     send(400, 500);
     awaitCommitted(500);
     again.stopWithSavepoint();
@@ -311,7 +311,7 @@ class XaRecoveryIT extends RecoveryTest {
   @Test
   void shouldRefuseASavepointThatIsOlderThanTheMarkersThatAreKept() {
     TestPipeline pipeline = pipeline().with("route-by", "markers: { keep: 1 h }\n  route-by");
-    TestCluster.Job job = cluster().job(pipeline).parallelism(2).start();
+    TestCluster.Job job = cluster.job(pipeline).parallelism(2).start();
     send(0, 100);
     awaitCommitted(100);
     job.checkpoint();
@@ -322,7 +322,7 @@ class XaRecoveryIT extends RecoveryTest {
       ageMarkers("1 h");
     }
     job.stopWithSavepoint();
-    assertThat(cluster().job(pipeline).parallelism(2).from(savepoint).start().failure())
+    assertThat(cluster.job(pipeline).parallelism(2).from(savepoint).start().failure())
         .hasStackTraceContaining("the database is older than checkpoint ")
         .hasStackTraceContaining(
             "(Markers are removed when they are older than sink.markers.keep.)");
@@ -334,6 +334,6 @@ class XaRecoveryIT extends RecoveryTest {
   }
 
   private TestCluster.Submission job() {
-    return cluster().job(pipeline());
+    return cluster.job(pipeline());
   }
 }

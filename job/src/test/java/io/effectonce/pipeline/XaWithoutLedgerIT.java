@@ -20,19 +20,19 @@ class XaWithoutLedgerIT extends RecoveryTest {
 
   @Test
   void shouldGoOnFromTheNewestCheckpointAfterFailures() {
-    TestCluster.Job job = cluster().job(pipeline()).parallelism(4).start();
+    TestCluster.Job job = cluster.job(pipeline()).parallelism(4).start();
     for (int round = 0; round < 4; round++) {
       send(round * 500, round * 500 + 500);
       job.await("read", round * 500 + 250);
       if (round % 2 == 0) {
         endWriters();
       } else {
-        cluster().replaceTaskManager();
+        cluster.replaceTaskManager();
       }
     }
     awaitCommitted(2_000);
     String savepoint = job.stopWithSavepoint();
-    TestCluster.Job again = cluster().job(pipeline()).parallelism(2).from(savepoint).start();
+    TestCluster.Job again = cluster.job(pipeline()).parallelism(2).from(savepoint).start();
     send(2_000, 2_100);
     awaitCommitted(2_100);
     again.stopWithSavepoint();
@@ -42,8 +42,7 @@ class XaWithoutLedgerIT extends RecoveryTest {
 
   @Test
   void shouldRefuseAnOlderCheckpointAndNoState() {
-    TestCluster.Job job =
-        cluster().job(pipeline()).parallelism(2).checkpointInterval(NEVER).start();
+    TestCluster.Job job = cluster.job(pipeline()).parallelism(2).checkpointInterval(NEVER).start();
     send(0, 100);
     job.await("applied", 100);
     String older = job.checkpoint();
@@ -54,17 +53,17 @@ class XaWithoutLedgerIT extends RecoveryTest {
     awaitCommitted(200);
     job.cancel();
 
-    assertThat(cluster().job(pipeline()).from(older).start().failure())
+    assertThat(cluster.job(pipeline()).from(older).start().failure())
         .hasStackTraceContaining(
             "checkpoint 1 is older than the database, and without a ledger its events would take"
                 + " effect again. Go on from the newest checkpoint, or switch the ledger on"
                 + " (sink.ledger); to begin anew on purpose, remove the pipeline's rows from"
                 + " commit_marker");
-    assertThat(cluster().job(pipeline()).start().failure())
+    assertThat(cluster.job(pipeline()).start().failure())
         .hasStackTraceContaining(
             "there is no state to go on from, but the pipeline has written to this database, and"
                 + " without a ledger its events would take effect again");
-    TestCluster.Job again = cluster().job(pipeline()).parallelism(3).from(newest).start();
+    TestCluster.Job again = cluster.job(pipeline()).parallelism(3).from(newest).start();
     send(200, 300);
     awaitCommitted(300);
     again.stopWithSavepoint();

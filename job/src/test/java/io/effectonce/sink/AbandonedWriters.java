@@ -30,7 +30,7 @@ public final class AbandonedWriters extends DecoratedSink {
   }
 
   @Override
-  EffectsWriter decorate(EffectsWriter writer) {
+  EffectsWriter decorate(EffectsWriter writer, int number, Collection<WriterState> restored) {
     Abandoned abandoned = new Abandoned(writer, new AtomicInteger());
     WRITERS.get(id).add(abandoned);
     return abandoned;

@@ -31,12 +31,13 @@ abstract class DecoratedSink
   }
 
   /** What stands for a writer. */
-  EffectsWriter decorate(EffectsWriter writer) {
+  EffectsWriter decorate(EffectsWriter writer, int number, Collection<WriterState> restored)
+      throws IOException {
     return writer;
   }
 
   /** What stands for a committer. */
-  Committer<Branch> decorate(Committer<Branch> committer) {
+  Committer<Branch> decorate(Committer<Branch> committer, int number) {
     return committer;
   }
 
@@ -48,7 +49,10 @@ abstract class DecoratedSink
   @Override
   public EffectsWriter restoreWriter(WriterInitContext context, Collection<WriterState> restored)
       throws IOException {
-    return decorate(sink.restoreWriter(context, restored));
+    return decorate(
+        sink.restoreWriter(context, restored),
+        context.getTaskInfo().getIndexOfThisSubtask(),
+        restored);
   }
 
   @Override
@@ -69,7 +73,7 @@ abstract class DecoratedSink
 
   @Override
   public Committer<Branch> createCommitter(CommitterInitContext context) {
-    return decorate(sink.createCommitter(context));
+    return decorate(sink.createCommitter(context), context.getTaskInfo().getIndexOfThisSubtask());
   }
 
   @Override

@@ -56,7 +56,7 @@ public final class HeldCommits extends DecoratedSink {
   }
 
   @Override
-  Committer<Branch> decorate(Committer<Branch> committer) {
+  Committer<Branch> decorate(Committer<Branch> committer, int number) {
     return new Holding(committer, gate());
   }
 

@@ -8,47 +8,26 @@ import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 import org.apache.flink.api.connector.sink2.Committer;
-import org.apache.flink.api.connector.sink2.CommitterInitContext;
-import org.apache.flink.api.connector.sink2.Sink;
-import org.apache.flink.api.connector.sink2.SupportsCommitter;
-import org.apache.flink.api.connector.sink2.SupportsWriterState;
-import org.apache.flink.api.connector.sink2.WriterInitContext;
-import org.apache.flink.core.io.SimpleVersionedSerializer;
-import org.apache.flink.streaming.api.connector.sink2.CommittableMessage;
-import org.apache.flink.streaming.api.connector.sink2.SupportsPreCommitTopology;
-import org.apache.flink.streaming.api.datastream.DataStream;
 
 /** The sink itself, with a {@link Probe} at each step. */
-public final class ProbedSink
-    implements Sink<Decoded>,
-        SupportsWriterState<Decoded, WriterState>,
-        SupportsCommitter<Branch>,
-        SupportsPreCommitTopology<Branch, Branch> {
+public final class ProbedSink extends DecoratedSink {
   private static final long serialVersionUID = 1;
 
-  private final EffectsSink sink;
   private final String probe;
 
   public ProbedSink(PipelineSpec spec, Probe probe) {
-    this.sink = new EffectsSink(spec);
+    super(spec);
     this.probe = probe.name();
   }
 
   @Override
-  public EffectsWriter createWriter(WriterInitContext context) throws IOException {
-    return restoreWriter(context, List.of());
-  }
-
-  @Override
-  public EffectsWriter restoreWriter(WriterInitContext context, Collection<WriterState> restored)
+  EffectsWriter decorate(EffectsWriter writer, int number, Collection<WriterState> restored)
       throws IOException {
-    int number = context.getTaskInfo().getIndexOfThisSubtask();
     int events =
         restored.stream()
             .map(WriterState::backlog)
             .mapToInt(backlog -> backlog == null ? 0 : backlog.events().size())
             .sum();
-    EffectsWriter writer = sink.restoreWriter(context, restored);
     try {
       Probe.named(probe).pass(new Moment(Point.STARTED, number, 0, events));
       return new Writer(writer, number);
@@ -121,9 +100,7 @@ public final class ProbedSink
   }
 
   @Override
-  public Committer<Branch> createCommitter(CommitterInitContext context) throws IOException {
-    Committer<Branch> committer = sink.createCommitter(context);
-    int number = context.getTaskInfo().getIndexOfThisSubtask();
+  Committer<Branch> decorate(Committer<Branch> committer, int number) {
     return new Committer<>() {
       @Override
       public void commit(Collection<CommitRequest<Branch>> requests)
@@ -141,26 +118,5 @@ public final class ProbedSink
         committer.close();
       }
     };
-  }
-
-  @Override
-  public DataStream<CommittableMessage<Branch>> addPreCommitTopology(
-      DataStream<CommittableMessage<Branch>> committables) {
-    return sink.addPreCommitTopology(committables);
-  }
-
-  @Override
-  public SimpleVersionedSerializer<WriterState> getWriterStateSerializer() {
-    return sink.getWriterStateSerializer();
-  }
-
-  @Override
-  public SimpleVersionedSerializer<Branch> getWriteResultSerializer() {
-    return sink.getWriteResultSerializer();
-  }
-
-  @Override
-  public SimpleVersionedSerializer<Branch> getCommittableSerializer() {
-    return sink.getCommittableSerializer();
   }
 }
