@@ -12,9 +12,11 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -126,14 +128,19 @@ final class PostgresqlTransactionTables implements TransactionTables {
   }
 
   @Override
-  public void replace(Connection connection, String pipeline, Share share, Fence fence)
+  public Set<UUID> replace(Connection connection, String pipeline, Share share, Fence fence)
       throws SQLException {
+    Set<UUID> replaced = new HashSet<>();
     try (PreparedStatement lock =
         connection.prepareStatement(
-            "SELECT FROM writer_fence WHERE pipeline = ? AND writer % ? = ? ORDER BY writer FOR"
-                + " UPDATE NOWAIT")) {
+            "SELECT token FROM writer_fence WHERE pipeline = ? AND writer % ? = ? ORDER BY writer"
+                + " FOR UPDATE NOWAIT")) {
       bind(lock, pipeline, share);
-      lock.executeQuery().close();
+      try (ResultSet row = lock.executeQuery()) {
+        while (row.next()) {
+          replaced.add(Objects.requireNonNull(row.getObject(1, UUID.class)));
+        }
+      }
     }
     try (PreparedStatement delete =
         connection.prepareStatement(
@@ -162,6 +169,7 @@ final class PostgresqlTransactionTables implements TransactionTables {
       insert.setBoolean(9, fence.ready());
       insert.executeUpdate();
     }
+    return replaced;
   }
 
   private static void bind(PreparedStatement statement, String pipeline, Share share)

@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -57,8 +58,10 @@ public interface TransactionTables {
    * Makes one writer the owner of its share: the fences of its writers are removed, and its own is
    * put up. Doesn't wait: while a transaction that has {@linkplain #begin read} one of them is open
    * or in doubt, it fails with {@link #isLocked}.
+   *
+   * @return the tokens of the fences that were there
    */
-  void replace(Connection connection, String pipeline, Share share, Fence fence)
+  Set<UUID> replace(Connection connection, String pipeline, Share share, Fence fence)
       throws SQLException;
 
   /** Whether an error means that a fence is locked. */

@@ -68,7 +68,7 @@ final class LocalWriter implements EffectsWriter {
     this.dialect = database.dialect();
     this.time = context.getProcessingTimeService();
     this.outcomes = new Outcomes(spec, context, restored);
-    this.ownership = new Ownership(spec, dialect.transactions(), context);
+    this.ownership = Ownership.of(spec, dialect.transactions(), context);
     this.retry = new Retry(dialect, spec.sink().retryFor());
     retry.run("starting to write", () -> start(restored)).forEach(outcomes::count);
     outcomes.countRolledBack(ownership.rolledBack());

@@ -23,8 +23,10 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -55,7 +57,8 @@ import org.slf4j.LoggerFactory;
  * </ol>
  *
  * <p>From then on every transaction begins with {@link #begin}: an attempt whose fence was replaced
- * can't go on, and one that is within a transaction keeps its fence from being replaced.
+ * can't go on, and one that is within a transaction keeps its fence from being replaced. An attempt
+ * that hasn't come as far gives up, too, if it finds a fence that wasn't there when it began.
  *
  * <p>Assumes that checkpoint ids grow from a job to the one that is restored from it, which Flink's
  * coordinator sees to, and that no two submissions of a pipeline have one JobID, unless it is zero.
@@ -88,18 +91,32 @@ final class Ownership {
   private final byte[] startMarker = bytes(UUID.randomUUID());
   private final long nonce = UUID.randomUUID().getMostSignificantBits();
   private BranchId.@Nullable Scope scope;
+
+  /** The tokens of the share's fences when this attempt began. */
+  private @Nullable Set<UUID> predecessors;
+
   private int rolledBack;
 
-  Ownership(PipelineSpec spec, TransactionTables tables, WriterInitContext context) {
-    this.spec = spec;
-    this.tables = tables;
-    this.restored = context.getRestoredCheckpointId();
-    this.share =
+  /** The right of a Flink task's attempt. */
+  static Ownership of(PipelineSpec spec, TransactionTables tables, WriterInitContext context) {
+    return new Ownership(
+        spec,
+        tables,
+        context.getJobInfo().getJobId().toHexString(),
         new Share(
             context.getTaskInfo().getIndexOfThisSubtask(),
-            context.getTaskInfo().getNumberOfParallelSubtasks());
-    this.job = context.getJobInfo().getJobId().toHexString();
+            context.getTaskInfo().getNumberOfParallelSubtasks()),
+        context.getRestoredCheckpointId());
+  }
+
+  Ownership(
+      PipelineSpec spec, TransactionTables tables, String job, Share share, OptionalLong restored) {
+    this.spec = spec;
+    this.tables = tables;
+    this.job = job;
     this.jobBits = bits(job);
+    this.share = share;
+    this.restored = restored;
     this.patience = spec.sink().retryFor().plus(GRACE);
   }
 
@@ -112,17 +129,20 @@ final class Ownership {
    * @param states what was restored
    * @throws UnrecoverableSinkException if the job must not write: the message says why, and what to
    *     do
-   * @throws IOException if a fence stays locked
+   * @throws IOException if a fence stays locked, or another attempt has taken the place meanwhile
    */
   void take(Connection connection, XaSession sweeper, Collection<WriterState> states)
       throws SQLException, IOException, InterruptedException {
+    if (predecessors == null) {
+      predecessors = tokens(fencesOfShare(connection));
+    }
     check(connection, states);
     scope = BranchId.Scope.of(tables.place(connection), spec.name());
     refuseForgottenBacklogs(connection);
     Pauses pauses = Pauses.within(patience, LONGEST_PAUSE);
     while (true) {
       refuseRivals(connection);
-      List<BranchId> pending = settle(sweeper);
+      List<BranchId> pending = settle(connection, sweeper);
       if (pending.isEmpty()) {
         // Somebody may have committed what was about to be rolled back.
         refuseNewerDatabase(connection);
@@ -216,6 +236,22 @@ final class Ownership {
     }
   }
 
+  /**
+   * A process may be frozen while it starts. What it finds when it wakes up may be its successor's,
+   * which it must leave alone.
+   */
+  private void refuseSuccessors(Set<UUID> tokens) throws IOException {
+    for (UUID other : tokens) {
+      if (!other.equals(token) && !requireNonNull(predecessors).contains(other)) {
+        throw shutOut();
+      }
+    }
+  }
+
+  private static Set<UUID> tokens(Collection<Fence> fences) {
+    return fences.stream().map(Fence::token).collect(Collectors.toSet());
+  }
+
   private List<Fence> fencesOfShare(Connection connection) throws SQLException {
     return tables.fences(connection, spec.name()).stream()
         .filter(fence -> share.holds(fence.writer()))
@@ -247,12 +283,14 @@ final class Ownership {
    *
    * @return the branches that somebody else must decide about
    */
-  private List<BranchId> settle(XaSession sweeper) throws SQLException, UnrecoverableSinkException {
+  private List<BranchId> settle(Connection connection, XaSession sweeper)
+      throws SQLException, IOException {
+    List<BranchId> found =
+        sweeper.inDoubt(scope()).stream().filter(branch -> share.holds(branch.writer())).toList();
+    // In this order: a successor's branch is seen only if its fence is, too.
+    refuseSuccessors(tokens(fencesOfShare(connection)));
     List<BranchId> pending = new ArrayList<>();
-    for (BranchId branch : sweeper.inDoubt(scope())) {
-      if (!share.holds(branch.writer())) {
-        continue;
-      }
+    for (BranchId branch : found) {
       if (restored.isPresent() ? branch.epoch() < restored.getAsLong() : !isOurs(branch.job())) {
         pending.add(branch);
       } else {
@@ -263,8 +301,8 @@ final class Ownership {
       throw new UnrecoverableSinkException(
           ("the job was started without state, but these transactions of an earlier job are in"
                   + " doubt, and their events might not be read again: %s. Go on from that job's last"
-                  + " checkpoint or savepoint; or decide about them with the command transactions, and"
-                  + " start again")
+                  + " checkpoint or savepoint; if it has none, roll them back with the command"
+                  + " transactions, and start again")
               .formatted(names(pending)),
           null);
     }
@@ -326,7 +364,7 @@ final class Ownership {
    * @return false if a transaction of an earlier attempt is in the way
    */
   private boolean raiseFence(Connection connection)
-      throws SQLException, UnrecoverableSinkException, InterruptedException {
+      throws SQLException, IOException, InterruptedException {
     List<Fence> before = fencesOfShare(connection);
     Fence fence =
         new Fence(
@@ -341,7 +379,7 @@ final class Ownership {
       transact(
           connection,
           () -> {
-            tables.replace(connection, spec.name(), share, fence);
+            refuseSuccessors(tables.replace(connection, spec.name(), share, fence));
             tables.forget(connection, spec.name(), share, List.of());
             if (!tables.isMarked(connection, spec.name(), startMarker)) {
               tables.mark(
@@ -358,6 +396,7 @@ final class Ownership {
     }
     // Whoever holds it was given up, or it would be the newer attempt.
     refuseRivals(connection);
+    refuseSuccessors(tokens(before));
     for (Fence old : before) {
       LOG.warn("ending session {} of job {}, which was given up", old.session().id(), old.job());
       tables.end(connection, old.session());
@@ -366,7 +405,7 @@ final class Ownership {
   }
 
   /** Says that this writer has settled what came before. */
-  void ready(Connection connection) throws SQLException {
+  void ready(Connection connection) throws SQLException, IOException {
     transact(connection, () -> tables.ready(connection, spec.name(), share.writer(), token));
   }
 
@@ -385,8 +424,13 @@ final class Ownership {
    */
   void awaitReady(Connection connection) throws SQLException, IOException, InterruptedException {
     awaitOthers(connection, Fence::ready);
-    // Whoever had the backlogs of the share has applied them.
-    transact(connection, () -> tables.applied(connection, spec.name(), share));
+    transact(
+        connection,
+        () -> {
+          begin(connection);
+          // Whoever had the backlogs of the share has applied them.
+          tables.applied(connection, spec.name(), share);
+        });
   }
 
   private void awaitOthers(Connection connection, Predicate<Fence> condition)
@@ -485,18 +529,18 @@ final class Ownership {
 
   /** A step within a transaction. */
   interface Step {
-    void run() throws SQLException;
+    void run() throws SQLException, IOException;
   }
 
   /** Runs and commits a local transaction, whatever the session's auto-commit is. */
-  static void transact(Connection connection, Step step) throws SQLException {
+  private static void transact(Connection connection, Step step) throws SQLException, IOException {
     boolean autoCommit = connection.getAutoCommit();
     connection.setAutoCommit(false);
     try {
       step.run();
       connection.commit();
       connection.setAutoCommit(autoCommit);
-    } catch (SQLException e) {
+    } catch (SQLException | IOException e) {
       try {
         connection.rollback();
         connection.setAutoCommit(autoCommit);

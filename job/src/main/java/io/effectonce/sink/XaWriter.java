@@ -49,6 +49,11 @@ final class XaWriter implements EffectsWriter {
   private static final Duration FIRST_LOOK = Duration.ofMillis(10);
   private static final Duration LONGEST_LOOK = Duration.ofMillis(100);
 
+  /** How long a branch may be in doubt at first, before this writer can know what is usual. */
+  private static final Duration FIRST_PATIENCE = Duration.ofSeconds(10);
+
+  private static final int PATIENCE_FACTOR = 10;
+
   /** What is buffered at most while a branch is in doubt. */
   private static final long MAX_BUFFER_BYTES = 128L << 20;
 
@@ -75,6 +80,15 @@ final class XaWriter implements EffectsWriter {
 
   /** The branch that is prepared, and not known to be committed. */
   private @Nullable BranchId inDoubt;
+
+  /** When it was prepared, by {@link System#nanoTime}. */
+  private long preparedAt;
+
+  /** The longest time that a branch of this attempt was in doubt. */
+  private Duration longestDoubt = Duration.ZERO;
+
+  /** How often the task has been restarted. */
+  private final int restarts;
 
   /** Looks for the marker of the branch in doubt. */
   private @Nullable ScheduledFuture<?> looking;
@@ -111,7 +125,8 @@ final class XaWriter implements EffectsWriter {
     this.tables = dialect.transactions();
     this.time = context.getProcessingTimeService();
     this.outcomes = new Outcomes(spec, context, restored);
-    this.ownership = new Ownership(spec, tables, context);
+    this.ownership = Ownership.of(spec, tables, context);
+    this.restarts = context.getTaskInfo().getAttemptNumber();
     this.epoch = ownership.restored();
     this.lastMarker = ownership.startMarker();
     this.started =
@@ -194,6 +209,7 @@ final class XaWriter implements EffectsWriter {
     events = 0;
     offsets.clear();
     inDoubt = branch;
+    preparedAt = System.nanoTime();
     if (looking != null) {
       looking.cancel(false);
     }
@@ -340,20 +356,45 @@ final class XaWriter implements EffectsWriter {
     if (committed) {
       lastMarker = marker;
       inDoubt = null;
+      longestDoubt = longer(longestDoubt, doubt());
     }
     return committed;
   }
 
+  private Duration doubt() {
+    return Duration.ofNanos(System.nanoTime() - preparedAt);
+  }
+
+  /**
+   * Waits for a commit with nothing else to do. Its checkpoint may have failed, which a sink isn't
+   * told; then only the next one would commit the branch, and that can't pass this writer while it
+   * waits. So it doesn't wait for much longer than is usual.
+   */
   private void awaitCommit(String why) throws IOException, InterruptedException {
-    Pauses pauses = Pauses.within(spec.sink().retryFor(), LONGEST_LOOK);
+    Pauses pauses = Pauses.within(patience().minus(doubt()), LONGEST_LOOK);
     while (!isSettled()) {
       if (!pauses.pause()) {
         throw new RecoverableSinkException(
-            "%s, but branch %s has been in doubt for all of sink.retry-for: it is committed when a checkpoint completes, so look there for the cause"
-                .formatted(why, inDoubt),
+            "%s, but branch %s has been in doubt for %d s: its checkpoint has failed, it seems, or takes much longer than those before; the JobManager's log says why. The job goes on from its last checkpoint"
+                .formatted(why, inDoubt, doubt().toSeconds()),
             null);
       }
     }
+  }
+
+  /**
+   * Longer after each restart, so that checkpoints that are slow from the start have their time.
+   */
+  private Duration patience() {
+    Duration usual =
+        longestDoubt.isZero()
+            ? FIRST_PATIENCE.multipliedBy(1L << Math.min(restarts, 10))
+            : longer(FIRST_PATIENCE, longestDoubt.multipliedBy(PATIENCE_FACTOR));
+    return usual.compareTo(spec.sink().retryFor()) < 0 ? usual : spec.sink().retryFor();
+  }
+
+  private static Duration longer(Duration one, Duration other) {
+    return one.compareTo(other) > 0 ? one : other;
   }
 
   private void showSignOfLife() throws IOException {

@@ -18,7 +18,7 @@ import org.apache.kafka.common.TopicPartition;
 
 /**
  * The last stable offset of every partition at one moment: where a run stops that is to read what
- * is there.
+ * is there, or where one begins that is to read what comes from now on.
  *
  * <p>The last stable offset and not the end of the log: behind it lies a transaction that is still
  * open, and nobody knows when it won't be. {@code KafkaSource}'s own bounded {@code latest} takes
@@ -108,8 +108,7 @@ public final class EndOffsets implements Serializable {
     }
 
     @Override
-    @SuppressWarnings(
-        "deprecation") // The interface asks for it; of stopping offsets nobody uses it.
+    @SuppressWarnings("deprecation") // The interface asks for it; nobody uses it here.
     public OffsetResetStrategy getAutoOffsetResetStrategy() {
       return OffsetResetStrategy.NONE;
     }

@@ -20,6 +20,7 @@ import org.apache.flink.connector.kafka.source.KafkaSourceOptions;
 import org.apache.flink.connector.kafka.source.enumerator.KafkaSourceEnumState;
 import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
@@ -59,7 +60,7 @@ public final class KafkaRecords
     KafkaSourceBuilder<SourceRecord> builder =
         KafkaSource.<SourceRecord>builder()
             .setProperties(properties(source, ends))
-            .setStartingOffsets(StartingOffsets.of(source.startup()))
+            .setStartingOffsets(StartingOffsets.of(source))
             .setDeserializer(new RecordSchema())
             .setKafkaSubscriber(new Subscription(source));
     if (ends != null) {
@@ -80,12 +81,20 @@ public final class KafkaRecords
     return properties;
   }
 
-  /** Reads on and on. */
+  /**
+   * Reads on and on.
+   *
+   * @throws MissingTopicException if it is to begin at the end of a topic that isn't there
+   * @throws KafkaException if it is to begin at the topics' end, and Kafka can't be asked for that
+   */
   public static KafkaRecords unbounded(SourceSpec source) {
     return new KafkaRecords(source, null);
   }
 
-  /** Reads what was there at the moment of these offsets, and ends. */
+  /**
+   * Reads what was there at the moment of these offsets, and ends. Errors are those of {@link
+   * #unbounded}.
+   */
   public static KafkaRecords untilEnd(SourceSpec source, EndOffsets ends) {
     return new KafkaRecords(source, ends);
   }

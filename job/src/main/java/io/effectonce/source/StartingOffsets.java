@@ -2,6 +2,7 @@ package io.effectonce.source;
 
 import static java.util.Objects.requireNonNull;
 
+import io.effectonce.spec.SourceSpec;
 import io.effectonce.spec.SourceSpec.Startup;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -20,12 +21,15 @@ import org.apache.kafka.common.TopicPartition;
 abstract class StartingOffsets implements OffsetsInitializer {
   private static final long serialVersionUID = 1;
 
-  static StartingOffsets of(Startup startup) {
+  static StartingOffsets of(SourceSpec source) {
+    Startup startup = source.startup();
     if (startup instanceof Startup.Earliest) {
       return new Kafkas(OffsetsInitializer.earliest());
     }
     if (startup instanceof Startup.Latest) {
-      return new Kafkas(OffsetsInitializer.latest());
+      // Not when the job asks: after a failure before its first checkpoint it would ask again, and
+      // miss what has come meanwhile.
+      return new Kafkas(EndOffsets.now(source).initializer());
     }
     if (startup instanceof Startup.At at) {
       // Where no record is as late as that: the end.

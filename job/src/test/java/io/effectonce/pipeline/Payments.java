@@ -84,7 +84,16 @@ final class Payments {
   }
 
   /** Sends so many payments of one user. */
-  synchronized void send(int count, String onlyUser) {
+  void send(int count, String onlyUser) {
+    send(count, onlyUser, "");
+  }
+
+  /** Sends so many payments of almost 1 MB. */
+  void sendLarge(int count) {
+    send(count, null, "x".repeat(900_000));
+  }
+
+  private synchronized void send(int count, String onlyUser, String note) {
     List<List<String>> records = new ArrayList<>();
     for (int i = 0; i < PARTITIONS; i++) {
       records.add(new ArrayList<>());
@@ -95,7 +104,9 @@ final class Payments {
       int partition = i % PARTITIONS;
       records
           .get(partition)
-          .add("{'id':'%d','op':'PAY','user':'%s','points':%d}".formatted(i, user, some));
+          .add(
+              "{'id':'%d','op':'PAY','user':'%s','points':%d,'note':'%s'}"
+                  .formatted(i, user, some, note));
       payments.add("%d | %s | %d".formatted(i, user, some));
       points.merge(user, (long) some, Long::sum);
       ledger.add("%d | PAY | %s | %d | %d".formatted(i, topic, partition, offsets[partition]++));

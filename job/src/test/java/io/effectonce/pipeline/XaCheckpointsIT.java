@@ -4,16 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.effectonce.sink.Probe;
 import io.effectonce.sink.Probe.Point;
+import io.effectonce.testkit.FailingStorage;
 import io.effectonce.testkit.TestCluster;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.MemorySize;
 import org.junit.jupiter.api.Test;
@@ -38,27 +40,35 @@ class XaCheckpointsIT extends ClusterTest {
     return payments
         .job(cluster, payments.pipeline(Payments.NO_LEDGER))
         .checkpointInterval(Duration.ofMillis(100))
-        .with(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, ANY_NUMBER)
-        .with(CheckpointingOptions.CHECKPOINTS_DIRECTORY, directory.toUri().toString());
+        .with(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, ANY_NUMBER);
   }
 
-  /**
-   * Without files of tasks all tasks take part, and the checkpoint fails at its very end; with them
-   * tasks decline it, some of them before and some after others have prepared.
-   */
-  @ParameterizedTest
-  @ValueSource(strings = {"0 b", "20 kb"})
-  void shouldGoOnWhenCheckpointsCannotBeStored(String inMemory) {
-    // Two of three.
-    AtomicInteger left =
-        probe.at(
-            Point.SNAPSHOT,
-            moment -> moment.checkpoint() % 3 != 0,
-            ANY_NUMBER,
-            moment -> spoil(moment.checkpoint()));
+  /** All tasks have taken part when it fails. */
+  @Test
+  void shouldGoOnWhenCheckpointsCannotBeCompleted() {
+    goOnWithout(file -> isOfTwoInThree(file) && file.endsWith("_metadata"));
+  }
+
+  /** Tasks decline it, some of them before and some after others have prepared. */
+  @Test
+  void shouldGoOnWhenCheckpointsAreDeclined() {
+    AtomicInteger files = new AtomicInteger();
+    goOnWithout(file -> isOfTwoInThree(file) && files.incrementAndGet() % 4 == 0);
+  }
+
+  private static boolean isOfTwoInThree(String file) {
+    Matcher checkpoint = Pattern.compile("/chk-(\\d+)/").matcher(file);
+    return checkpoint.find() && Integer.parseInt(checkpoint.group(1)) % 3 != 0;
+  }
+
+  private void goOnWithout(Predicate<String> files) {
+    AtomicBoolean failing = new AtomicBoolean(true);
     TestCluster.Job job =
         tolerant()
-            .with(CheckpointingOptions.FS_SMALL_FILE_THRESHOLD, MemorySize.parse(inMemory))
+            .with(CheckpointingOptions.FS_SMALL_FILE_THRESHOLD, MemorySize.ZERO)
+            .with(
+                CheckpointingOptions.CHECKPOINTS_DIRECTORY,
+                FailingStorage.in(directory, file -> failing.get() && files.test(file)))
             .start();
     payments.underLoad(
         null,
@@ -70,29 +80,13 @@ class XaCheckpointsIT extends ClusterTest {
           Payments.await(
               "checkpoints fail", () -> job.checkpoints().getNumberOfFailedCheckpoints() > 8);
         });
-    left.set(0);
+    failing.set(false);
     payments.finish(job);
   }
 
   private void assertProgress() {
     long now = payments.visible();
     payments.awaitVisible(now + 200);
-  }
-
-  private void spoil(long checkpoint) {
-    try (var jobs = Files.list(directory)) {
-      Path place = jobs.toList().get(0).resolve("chk-" + checkpoint);
-      if (Files.isDirectory(place)) {
-        try (var files = Files.walk(place)) {
-          for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-            Files.deleteIfExists(file);
-          }
-        }
-        Files.createFile(place);
-      }
-    } catch (IOException | UncheckedIOException e) {
-      // Another writer, or a task that writes at this moment, was faster.
-    }
   }
 
   @Test
@@ -150,6 +144,71 @@ class XaCheckpointsIT extends ClusterTest {
                 .map(Probe.Moment::writer)
                 .distinct())
         .hasSize(1);
+  }
+
+  /** No later checkpoint can complete while a writer waits at the end of its input. */
+  @Test
+  void shouldStartOverWhenTheInputEndsBehindACheckpointThatFailed() {
+    payments.send(40_000);
+    TestCluster.Job job =
+        payments
+            .manual(cluster, Payments.NO_LEDGER)
+            .parallelism(1)
+            .with(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, ANY_NUMBER)
+            .with(
+                CheckpointingOptions.CHECKPOINTS_DIRECTORY,
+                FailingStorage.in(directory, file -> file.endsWith("/chk-1/_metadata")))
+            .untilEnd()
+            .start();
+    payments.awaitWritten(500);
+    job.startCheckpoint();
+    Payments.await("it has failed", () -> job.checkpoints().getNumberOfFailedCheckpoints() == 1);
+    assertThat(payments.inDoubt()).isOne();
+    job.await("branchesRolledBack", 1);
+    job.await("read", 40_000);
+    job.checkpoint();
+    job.finish();
+    payments.assertExactlyOnce();
+  }
+
+  /** The next checkpoint's barrier is behind what there is no room for. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void shouldGoOnWhenTheBufferIsFull(boolean failing) {
+    TestCluster.Job job =
+        payments
+            .manual(cluster, Payments.NO_LEDGER)
+            .parallelism(1)
+            .with(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, ANY_NUMBER)
+            .with(
+                CheckpointingOptions.CHECKPOINTS_DIRECTORY,
+                FailingStorage.in(directory, file -> failing && file.endsWith("/chk-1/_metadata")))
+            .start();
+    payments.send(100);
+    job.await("applied", 100);
+    Probe.Hold commit = probe.holdAt(Point.COMMITTING);
+    job.startCheckpoint();
+    Payments.await("a branch is in doubt", () -> payments.inDoubt() == 1);
+    payments.sendLarge(200);
+    if (failing) {
+      commit.release();
+      job.await("branchesRolledBack", 1);
+    } else {
+      commit.awaitReached();
+      Payments.await("the buffer is full", () -> isStill());
+      commit.release();
+    }
+    job.await("applied", 300);
+    job.checkpoint();
+    payments.finish(job);
+    assertThat(probe.written() > 300).as("that it has started over").isEqualTo(failing);
+  }
+
+  /** Nothing is taken in any more. */
+  private boolean isStill() {
+    long before = probe.written();
+    LockSupport.parkNanos(Duration.ofSeconds(1).toNanos());
+    return before > 100 + 100 && probe.written() == before;
   }
 
   @Test

@@ -176,8 +176,8 @@ class XaRecoveryIT extends RecoveryTest {
         .hasStackTraceContaining(names.get(0) + " (writer 0, after checkpoint 0)")
         .hasStackTraceContaining(names.get(3) + " (writer 3, after checkpoint 0)")
         .hasStackTraceContaining(
-            "Go on from that job's last checkpoint or savepoint; or decide about them with the"
-                + " command transactions, and start again");
+            "Go on from that job's last checkpoint or savepoint; if it has none, roll them back with"
+                + " the command transactions, and start again");
     List<String> pending = inDoubt();
     assertThat(pending).hasSize(4);
 

@@ -411,6 +411,19 @@ class KafkaRecordsTest {
     }
 
     @Test
+    void latestIsTheEndAtTheMomentOfTheSubmission() throws Exception {
+      TestKafka.send(topic, 0, "before");
+      KafkaRecords records = KafkaRecords.unbounded(spec(new Startup.Latest()));
+      TestKafka.send(topic, 0, "after");
+      TestKafka.send(topic, 1, "after, too");
+
+      Run run = new Run();
+      JobClient job = run.job(records).executeAsync();
+      run.awaitValues("after", "after, too");
+      job.cancel().get();
+    }
+
+    @Test
     void aTimestampStartsAtTheFirstRecordOfThatTimeAndAtTheEndWhereThereIsNone() throws Exception {
       try (var producer =
           new KafkaProducer<>(

@@ -72,7 +72,8 @@ final class CheckCommand implements Callable<Integer> {
       terminal.answer(Json.line(new Answer(ok, lines)));
     } else {
       lines.forEach(line -> terminal.answer(text(line)));
-      terminal.answer(file + verdict(ok, problem));
+      terminal.answer(
+          file + verdict(ok, problem) + (ok && !lines.isEmpty() ? "; heed the above" : ""));
     }
     if (ok) {
       return ExitCode.SUCCESS;

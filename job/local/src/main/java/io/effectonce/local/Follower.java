@@ -6,6 +6,7 @@ import io.effectonce.local.cluster.Totals;
 import io.effectonce.local.terminal.Table;
 import io.effectonce.local.terminal.Terminal;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 
 /** Shows a job's progress until it ends. */
 final class Follower {
@@ -21,9 +22,16 @@ final class Follower {
     this.terminal = terminal;
   }
 
-  void follow() throws JobFailedException, InterruptedException {
+  /**
+   * Follows.
+   *
+   * @param quiet whether to say nothing for now
+   */
+  void follow(BooleanSupplier quiet) throws JobFailedException, InterruptedException {
     while (!job.awaitEnd(INTERVAL)) {
-      show();
+      if (!quiet.getAsBoolean()) {
+        show();
+      }
     }
   }
 

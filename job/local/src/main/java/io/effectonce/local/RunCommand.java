@@ -98,7 +98,8 @@ final class RunCommand implements Callable<Integer> {
   private void follow(LocalJob job, Configuration settings)
       throws JobFailedException, InterruptedException {
     try (StopOnSignal stop = StopOnSignal.install(job, settings, file, terminal)) {
-      new Follower(job, terminal).follow();
+      // A job that can't be stopped while it fails and restarts has its errors in the log.
+      new Follower(job, terminal).follow(stop::isStopping);
       stop.awaitIfStopping();
     }
   }

@@ -50,6 +50,11 @@ final class StopOnSignal implements AutoCloseable {
     }
   }
 
+  /** Whether the process was told to end. */
+  boolean isStopping() {
+    return stopping;
+  }
+
   /** Runs in the shutdown hook. */
   void stop() {
     stopping = true;
@@ -60,7 +65,10 @@ final class StopOnSignal implements AutoCloseable {
           job.stopWithSavepoint(settings.get(CheckpointingOptions.SAVEPOINT_DIRECTORY), LIMIT));
     } catch (JobFailedException e) {
       terminal.notice(String.valueOf(e.getMessage()));
-      newestCheckpoint().ifPresent(path -> resumable("newest checkpoint", path.toString()));
+      newestCheckpoint()
+          .ifPresentOrElse(
+              path -> resumable("newest checkpoint", path.toString()),
+              () -> terminal.notice("no checkpoint has completed; start again with: run " + file));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
