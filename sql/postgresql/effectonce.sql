@@ -39,12 +39,14 @@ CREATE TABLE IF NOT EXISTS dead_letter (
   record_timestamp timestamptz,
   created_at       timestamptz NOT NULL DEFAULT now(),
   replays          integer     NOT NULL DEFAULT 0,   -- attempts while it was open; after a failure of the job one may count twice
-  closed_at        timestamptz,                      -- set when a replay or a correction took effect
+  closed_at        timestamptz,                      -- null while it is open
+  closed_by        text,                             -- a replay or a correction that took effect, or discard
   UNIQUE (pipeline, source_topic, source_partition, source_offset, source_part, content_hash)
 );
 
 CREATE INDEX IF NOT EXISTS dead_letter_open_key ON dead_letter (event_key)
   WHERE closed_at IS NULL AND event_key IS NOT NULL;
+CREATE INDEX IF NOT EXISTS dead_letter_open ON dead_letter (pipeline, id) WHERE closed_at IS NULL;
 
 -- Who may write for a pipeline: a row per writer, replaced when another attempt takes over. Every transaction with effects
 -- locks its writer's row, so that an attempt that was given up can't finish what it had begun.

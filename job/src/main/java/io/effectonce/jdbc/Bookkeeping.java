@@ -1,11 +1,15 @@
 package io.effectonce.jdbc;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.effectonce.event.SourceRecord;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +26,8 @@ final class Bookkeeping {
           + " record_key, record_value, record_headers, record_timestamp";
 
   private static final Instant LATEST = Instant.parse("9999-12-31T23:59:59.999Z");
+
+  private static final JsonMapper JSON = new JsonMapper();
 
   private Bookkeeping() {}
 
@@ -64,6 +70,22 @@ final class Bookkeeping {
           .append(']');
     }
     return json.append(']').toString();
+  }
+
+  /** The headers of such an array. */
+  static List<SourceRecord.Header> headers(String json) {
+    List<SourceRecord.Header> headers = new ArrayList<>();
+    try {
+      for (JsonNode header : JSON.readTree(json)) {
+        JsonNode value = header.get(1);
+        headers.add(
+            new SourceRecord.Header(
+                header.get(0).textValue(), value.isNull() ? null : value.binaryValue()));
+      }
+    } catch (IOException e) {
+      throw new IllegalArgumentException("no headers of a dead letter: " + json, e);
+    }
+    return headers;
   }
 
   /**

@@ -43,6 +43,9 @@ public interface Dialect {
   /** What the server knows of the pipeline's transactions. */
   TransactionTables transactions();
 
+  /** The dead letters as people look at them. */
+  DeadLetterTable deadLetters();
+
   /** Sets what the session needs before its first transaction. */
   void prepareSession(Connection connection) throws SQLException;
 

@@ -96,6 +96,11 @@ final class Postgresql implements Dialect {
   }
 
   @Override
+  public DeadLetterTable deadLetters() {
+    return PostgresqlDeadLetterTable.INSTANCE;
+  }
+
+  @Override
   public TransactionTables transactions() {
     return PostgresqlTransactionTables.INSTANCE;
   }
@@ -276,7 +281,8 @@ final class Postgresql implements Dialect {
         }
       }
       statement.execute("SELECT " + Bookkeeping.LEDGER_COLUMNS + " FROM effect_ledger LIMIT 0");
-      statement.execute("SELECT " + Bookkeeping.DEAD_LETTER_COLUMNS + " FROM dead_letter LIMIT 0");
+      statement.execute(
+          "SELECT " + Bookkeeping.DEAD_LETTER_COLUMNS + ", closed_by FROM dead_letter LIMIT 0");
       statement.execute(
           "SELECT FROM writer_fence, commit_marker, prepared_branch, checkpoint_backlog LIMIT 0");
     }
@@ -551,7 +557,7 @@ final class Postgresql implements Dialect {
       throws SQLException {
     try (PreparedStatement update =
         connection.prepareStatement(
-            "UPDATE dead_letter SET closed_at = now()"
+            "UPDATE dead_letter SET closed_at = now(), closed_by = 'correction'"
                 + " WHERE event_key = ANY(?::bytea[]) AND pipeline = ? AND closed_at IS NULL")) {
       Parameters parameters = new Parameters(connection, update);
       parameters.bind("bytea", List.copyOf(keys), byte[][]::new, EventKey::toBytes);
@@ -585,7 +591,8 @@ final class Postgresql implements Dialect {
   public void closeReplayed(Connection connection, long id) throws SQLException {
     try (PreparedStatement update =
         connection.prepareStatement(
-            "UPDATE dead_letter SET replays = replays + 1, closed_at = now() WHERE id = ?")) {
+            "UPDATE dead_letter SET replays = replays + 1, closed_at = now(), closed_by = 'replay'"
+                + " WHERE id = ?")) {
       update.setLong(1, id);
       update.executeUpdate();
     }

@@ -2,6 +2,7 @@ package io.effectonce.local;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import java.util.Locale;
 
 /** Answers for programs. */
 final class Json {
@@ -16,5 +17,10 @@ final class Json {
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException("no JSON for " + answer.getClass(), e);
     }
+  }
+
+  /** A constant as programs know it. */
+  static String name(Enum<?> constant) {
+    return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

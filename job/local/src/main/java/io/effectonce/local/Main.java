@@ -39,6 +39,7 @@ public final class Main {
         .addSubcommand(new DemoCommand(terminal))
         .addSubcommand(new RunCommand(surroundings))
         .addSubcommand(new CheckCommand(surroundings))
+        .addSubcommand(new DeadLettersCommand(surroundings))
         .addSubcommand(new TransactionsCommand(surroundings))
         .setOut(out)
         .setErr(err)

@@ -3,7 +3,9 @@ package io.effectonce.local;
 import io.effectonce.local.terminal.Questions;
 import io.effectonce.local.terminal.Terminal;
 import java.nio.file.Path;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What a command finds around it.
@@ -21,5 +23,20 @@ record Surroundings(
         Questions.atTerminal(),
         System.getenv(),
         Path.of("effectonce-state").toAbsolutePath());
+  }
+
+  /**
+   * Asks whether to go on.
+   *
+   * @throws CommandException if nobody is there to be asked
+   */
+  boolean agreed(String question) throws CommandException {
+    return questions
+        .ask(question + " [y/N] ")
+        .map(line -> Set.of("y", "yes").contains(line.strip().toLowerCase(Locale.ROOT)))
+        .orElseThrow(
+            () ->
+                CommandException.unusable(
+                    "there is no terminal to ask at, so nothing was done; say --yes"));
   }
 }

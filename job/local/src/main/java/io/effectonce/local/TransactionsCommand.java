@@ -18,8 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
-import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -182,8 +180,7 @@ final class TransactionsCommand {
    */
   record DecidedLine(String name, String outcome) {
     static DecidedLine of(InDoubt branch, Outcome outcome) {
-      return new DecidedLine(
-          branch.name(), outcome.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+      return new DecidedLine(branch.name(), Json.name(outcome));
     }
   }
 
@@ -271,18 +268,8 @@ final class TransactionsCommand {
           case COMMIT -> "Commit";
           case ROLLBACK -> "Roll back";
         };
-    Optional<String> answer =
-        surroundings
-            .questions()
-            .ask(
-                "%s %d %s? [y/N] "
-                    .formatted(verb, branches, branches == 1 ? "branch" : "branches"));
-    return answer
-        .map(line -> Set.of("y", "yes").contains(line.strip().toLowerCase(Locale.ROOT)))
-        .orElseThrow(
-            () ->
-                CommandException.unusable(
-                    "there is no terminal to ask at, so nothing was done; say --yes"));
+    return surroundings.agreed(
+        "%s %d %s?".formatted(verb, branches, branches == 1 ? "branch" : "branches"));
   }
 
   private int carryOut(

@@ -260,6 +260,30 @@ class RunTest {
         .contains("problem  source.topics  not every one of the topics [nowhere] exists");
   }
 
+  @Test
+  void replaysADeadLetterWhoseReasonIsMended() throws Exception {
+    postgresql.execute(name, "ALTER TABLE payments ALTER amount TYPE numeric(4, 2)");
+    try (KafkaProducer<String, String> producer = producer()) {
+      send(producer, 1, payment(1, 10, Instant.now()));
+      send(producer, 2, payment(2, 100, Instant.now()));
+    }
+    String file =
+        pipeline("replay-topic: payment-points.replay", "replay-topic: " + name + ".replay");
+    assertThat(shell().run("run", file, "--until-end").out()).containsPattern("dead letters +1");
+
+    postgresql.execute(name, "ALTER TABLE payments ALTER amount TYPE numeric(5, 2)");
+    Shell.Outcome replay =
+        shell().run("dead-letters", file, "replay", "--all", "--force", "--create-topic", "--yes");
+    assertThat(replay.exitCode()).as(replay.err()).isZero();
+    assertThat(shell().run("run", file, "--until-end").out()).containsPattern("applied +1");
+
+    assertThat(points()).isEqualTo(2L);
+    assertThat(shell().run("dead-letters", file, "list").out())
+        .contains("has no such dead letters");
+    assertThat(shell().run("dead-letters", file, "list", "--status", "closed").out())
+        .contains("unfit-value, closed by replay");
+  }
+
   private String pipeline(String... replacements) throws IOException {
     String text =
         Files.readString(Path.of("../../conf", FILE))
@@ -277,11 +301,7 @@ class RunTest {
    * at, every fiftieth is followed by rubbish, and every hundredth contradicts itself.
    */
   private void produce(int from, int to) {
-    try (KafkaProducer<String, String> producer =
-        new KafkaProducer<>(
-            new HashMap<>(Map.of("bootstrap.servers", kafka.bootstrapServers())),
-            new StringSerializer(),
-            new StringSerializer())) {
+    try (KafkaProducer<String, String> producer = producer()) {
       Instant now = Instant.now();
       for (int order = from; order < to; order++) {
         String payment = payment(order, 10, now);
@@ -303,6 +323,13 @@ class RunTest {
         }
       }
     }
+  }
+
+  private static KafkaProducer<String, String> producer() {
+    return new KafkaProducer<>(
+        new HashMap<>(Map.of("bootstrap.servers", kafka.bootstrapServers())),
+        new StringSerializer(),
+        new StringSerializer());
   }
 
   private void send(KafkaProducer<String, String> producer, int order, String value) {

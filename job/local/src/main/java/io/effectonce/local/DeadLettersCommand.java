@@ -1,0 +1,640 @@
+package io.effectonce.local;
+
+import io.effectonce.deadletters.DeadLetters;
+import io.effectonce.deadletters.Obstacle;
+import io.effectonce.deadletters.Replayer;
+import io.effectonce.event.Reason;
+import io.effectonce.event.SourceRecord;
+import io.effectonce.jdbc.DeadLetterTable.DeadLetter;
+import io.effectonce.jdbc.DeadLetterTable.Selection;
+import io.effectonce.jdbc.DeadLetterTable.Status;
+import io.effectonce.local.terminal.Columns;
+import io.effectonce.local.terminal.Table;
+import io.effectonce.local.terminal.Terminal;
+import io.effectonce.source.ReplayTopic;
+import io.effectonce.spec.InvalidPipelineException;
+import io.effectonce.spec.PipelineSpec;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.kafka.common.KafkaException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code dead-letters}. */
+@Command(
+    name = "dead-letters",
+    description = {
+      "Shows what couldn't take effect and why, replays it when the reason is mended, or discards it."
+    },
+    mixinStandardHelpOptions = true,
+    versionProvider = Main.Version.class)
+final class DeadLettersCommand {
+  private static final int LONGEST_CELL = 100;
+
+  private final Surroundings surroundings;
+  private final Terminal terminal;
+
+  @Parameters(paramLabel = "FILE", description = "The pipeline file.")
+  private Path file = Path.of("");
+
+  DeadLettersCommand(Surroundings surroundings) {
+    this.surroundings = surroundings;
+    this.terminal = surroundings.terminal();
+  }
+
+  /** Which ones are meant. */
+  static final class Filter {
+    @Option(
+        names = "--reason",
+        paramLabel = "REASON",
+        description = "Of this reason, such as unfit-value; may be repeated.")
+    private List<String> reasons = List.of();
+
+    @Option(
+        names = "--operation",
+        paramLabel = "NAME",
+        description = "Of this operation; may be repeated.")
+    private List<String> operations = List.of();
+
+    @Option(
+        names = "--business-id",
+        paramLabel = "ID",
+        description = "Of this business ID; may be repeated.")
+    private List<String> businessIds = List.of();
+
+    @Option(
+        names = "--topic",
+        paramLabel = "TOPIC",
+        description = "From this topic; may be repeated.")
+    private List<String> topics = List.of();
+
+    @Option(
+        names = "--since",
+        paramLabel = "TIME",
+        description = "Stored at this time or later, such as 2026-01-31T00:00:00Z.")
+    private @Nullable Instant since;
+
+    @Option(names = "--until", paramLabel = "TIME", description = "Stored before this time.")
+    private @Nullable Instant until;
+
+    Selection of(Status status, List<Long> ids) throws CommandException {
+      for (String reason : reasons) {
+        if (Stream.of(Reason.values()).noneMatch(known -> known.code().equals(reason))) {
+          throw CommandException.unusable(
+              "there is no reason '%s'; there are %s"
+                  .formatted(
+                      reason,
+                      Stream.of(Reason.values())
+                          .map(Reason::code)
+                          .collect(Collectors.joining(", "))));
+        }
+      }
+      return new Selection(status, ids, reasons, operations, businessIds, topics, since, until);
+    }
+
+    private boolean isEmpty() {
+      return reasons.isEmpty()
+          && operations.isEmpty()
+          && businessIds.isEmpty()
+          && topics.isEmpty()
+          && since == null
+          && until == null;
+    }
+  }
+
+  /** Which open ones something is to be done with, and what is to be asked. */
+  static final class Choice {
+    @Parameters(
+        paramLabel = "ID",
+        arity = "0..*",
+        description = "Their numbers, as list prints them.")
+    private List<Long> ids = List.of();
+
+    @Option(names = "--all", description = "All that are open.")
+    private boolean all;
+
+    @Mixin private Filter filter = new Filter();
+
+    @Option(names = "--dry-run", description = "Say what would be done, and do nothing.")
+    private boolean dryRun;
+
+    @Option(names = "--yes", description = "Don't ask.")
+    private boolean yes;
+
+    @Option(names = "--json", description = "Answer with one JSON object on standard output.")
+    private boolean json;
+
+    Selection selection() throws CommandException {
+      boolean some = !ids.isEmpty() || !filter.isEmpty();
+      if (all == some) {
+        throw CommandException.unusable(
+            "say which dead letters are meant, by number, by an option such as --reason, or by --all");
+      }
+      return filter.of(Status.OPEN, ids);
+    }
+  }
+
+  /**
+   * The answer of {@code list} for programs.
+   *
+   * @param pipeline the pipeline's name
+   * @param total how many are meant
+   * @param deadLetters the first of them
+   */
+  record Listing(String pipeline, long total, List<Line> deadLetters) {}
+
+  /**
+   * A dead letter. Times are in UTC, and null means that there is none.
+   *
+   * @param id its number
+   * @param topic where its record came from
+   * @param partition as above
+   * @param offset as above
+   * @param part the part of an exploded record
+   * @param stage where it failed last
+   * @param reason why
+   * @param message the same for people
+   * @param businessId its business ID
+   * @param operation its operation
+   * @param created when it was stored
+   * @param replays how often it was replayed
+   * @param closed when it was done with
+   * @param closedBy by what
+   */
+  record Line(
+      long id,
+      String topic,
+      int partition,
+      long offset,
+      int part,
+      String stage,
+      String reason,
+      String message,
+      @Nullable String businessId,
+      @Nullable String operation,
+      String created,
+      int replays,
+      @Nullable String closed,
+      @Nullable String closedBy) {
+    static Line of(DeadLetter letter) {
+      Instant closed = letter.closed();
+      return new Line(
+          letter.id(),
+          letter.position().topic(),
+          letter.position().partition(),
+          letter.position().offset(),
+          letter.position().part(),
+          letter.stage(),
+          letter.reason(),
+          letter.message(),
+          letter.businessId(),
+          letter.operation(),
+          letter.created().toString(),
+          letter.replays(),
+          closed == null ? null : closed.toString(),
+          letter.closedBy());
+    }
+  }
+
+  /**
+   * The answer of {@code show} for programs.
+   *
+   * @param deadLetter what is known of it
+   * @param timestamp the record's timestamp, null where it has none
+   * @param key the record's key in Base64
+   * @param value the record's value in Base64
+   * @param headers the record's headers
+   */
+  record Shown(
+      Line deadLetter,
+      @Nullable String timestamp,
+      @Nullable String key,
+      @Nullable String value,
+      List<HeaderLine> headers) {}
+
+  /**
+   * A header.
+   *
+   * @param name its name
+   * @param value its bytes in Base64
+   */
+  record HeaderLine(String name, @Nullable String value) {}
+
+  /**
+   * The answer of {@code replay} for programs.
+   *
+   * @param topic where they were sent
+   * @param sent how many
+   * @param lastId the greatest number of them, null if there is none
+   * @param leftOut how many were not, by why
+   * @param beyond how many more there are than {@code --limit}
+   */
+  record Replayed(
+      String topic, int sent, @Nullable Long lastId, Map<String, Integer> leftOut, int beyond) {}
+
+  /**
+   * The answer of {@code discard} for programs.
+   *
+   * @param discarded how many were closed
+   */
+  record Discarded(int discarded) {}
+
+  @Command(
+      name = "list",
+      description = "Lists them, the oldest first.",
+      mixinStandardHelpOptions = true,
+      versionProvider = Main.Version.class)
+  int list(
+      @Mixin Filter filter,
+      @Option(
+              names = "--status",
+              defaultValue = "open",
+              description = "open, closed or any; open by default.")
+          Status status,
+      @Option(
+              names = "--limit",
+              paramLabel = "N",
+              defaultValue = "100",
+              description = "So many at most; 100 by default.")
+          int limit,
+      @Option(names = "--json", description = "Answer with one JSON object on standard output.")
+          boolean json)
+      throws CommandException, InvalidPipelineException {
+    requirePositive("--limit", limit);
+    PipelineSpec spec = Pipelines.load(file, surroundings.environment());
+    Selection selection = filter.of(status, List.of());
+    long total;
+    List<DeadLetter> letters;
+    try (DeadLetters all = DeadLetters.of(spec)) {
+      total = all.count(selection);
+      letters = all.first(selection, limit);
+    } catch (SQLException e) {
+      throw CommandException.database(e);
+    }
+    if (json) {
+      terminal.answer(
+          Json.line(new Listing(spec.name(), total, letters.stream().map(Line::of).toList())));
+    } else if (letters.isEmpty()) {
+      terminal.answer("pipeline " + spec.name() + " has no such dead letters");
+    } else {
+      terminal.answer(table(letters));
+      terminal.answer(
+          letters.size() < total
+              ? "%s of %s; --limit shows more"
+                  .formatted(Table.number(letters.size()), Table.number(total))
+              : Table.number(total) + " in all");
+    }
+    return ExitCode.SUCCESS;
+  }
+
+  private static String table(List<DeadLetter> letters) {
+    Columns table =
+        new Columns("id", "stored", "from", "business ID", "operation", "replays", "reason", "why");
+    for (DeadLetter letter : letters) {
+      table.row(
+          Long.toString(letter.id()),
+          time(letter.created()),
+          letter.position().toString(),
+          cell(letter.businessId()),
+          cell(letter.operation()),
+          Integer.toString(letter.replays()),
+          letter.reason() + (letter.closedBy() == null ? "" : ", closed by " + letter.closedBy()),
+          cell(letter.message()));
+    }
+    return table.toString();
+  }
+
+  private static String time(Instant time) {
+    return time.truncatedTo(ChronoUnit.SECONDS).toString();
+  }
+
+  /** On one line, and not too long. */
+  private static String cell(@Nullable String text) {
+    if (text == null) {
+      return "-";
+    }
+    String line = printable(text);
+    return line.length() <= LONGEST_CELL ? line : line.substring(0, LONGEST_CELL - 1) + "…";
+  }
+
+  /** A terminal obeys control characters, and these come from anybody. */
+  private static String printable(String text) {
+    StringBuilder line = new StringBuilder();
+    text.codePoints()
+        .forEach(
+            each -> {
+              int type = Character.getType(each);
+              if (type == Character.CONTROL || type == Character.FORMAT) {
+                line.append("\\u%04x".formatted(each));
+              } else {
+                line.appendCodePoint(each);
+              }
+            });
+    return line.toString();
+  }
+
+  @Command(
+      name = "show",
+      description = "Shows one with its record.",
+      mixinStandardHelpOptions = true,
+      versionProvider = Main.Version.class)
+  int show(
+      @Parameters(paramLabel = "ID", description = "Its number, as list prints it.") long id,
+      @Option(names = "--raw", description = "Print the record's value alone, byte for byte.")
+          boolean raw,
+      @Option(names = "--json", description = "Answer with one JSON object on standard output.")
+          boolean json)
+      throws CommandException, InvalidPipelineException {
+    PipelineSpec spec = Pipelines.load(file, surroundings.environment());
+    DeadLetter letter;
+    SourceRecord record;
+    try (DeadLetters letters = DeadLetters.of(spec)) {
+      List<DeadLetter> found = letters.first(new Filter().of(Status.ANY, List.of(id)), 1);
+      record = letters.record(id);
+      if (found.isEmpty() || record == null) {
+        throw CommandException.no("pipeline " + spec.name() + " has no dead letter " + id);
+      }
+      letter = found.get(0);
+    } catch (SQLException e) {
+      throw CommandException.database(e);
+    }
+    if (raw) {
+      byte[] value = record.value();
+      terminal
+          .out()
+          .write(value == null ? new byte[0] : value, 0, value == null ? 0 : value.length);
+      terminal.out().flush();
+    } else if (json) {
+      terminal.answer(Json.line(shown(letter, record)));
+    } else {
+      terminal.answer(text(letter, record));
+    }
+    return ExitCode.SUCCESS;
+  }
+
+  private static Shown shown(DeadLetter letter, SourceRecord record) {
+    return new Shown(
+        Line.of(letter),
+        record.timestamp() < 0 ? null : Instant.ofEpochMilli(record.timestamp()).toString(),
+        base64(record.key()),
+        base64(record.value()),
+        record.headers().stream()
+            .map(header -> new HeaderLine(header.name(), base64(header.value())))
+            .toList());
+  }
+
+  private static @Nullable String base64(byte @Nullable [] bytes) {
+    return bytes == null ? null : Base64.getEncoder().encodeToString(bytes);
+  }
+
+  private static String text(DeadLetter letter, SourceRecord record) {
+    List<String> text = new ArrayList<>();
+    Instant closed = letter.closed();
+    text.add(
+        "dead letter  "
+            + letter.id()
+            + (closed == null
+                ? ", open"
+                : ", closed by " + letter.closedBy() + " at " + time(closed)));
+    text.add("from         " + letter.position());
+    text.add(
+        "stored       "
+            + time(letter.created())
+            + ", replayed "
+            + letter.replays()
+            + (letter.replays() == 1 ? " time" : " times"));
+    text.add(
+        "business ID  " + (letter.businessId() == null ? "-" : printable(letter.businessId())));
+    text.add("operation    " + (letter.operation() == null ? "-" : printable(letter.operation())));
+    text.add("reason       " + letter.reason() + ", found at stage " + letter.stage());
+    text.add("why          " + printable(letter.message()));
+    text.add(
+        "timestamp    "
+            + (record.timestamp() < 0 ? "-" : Instant.ofEpochMilli(record.timestamp())));
+    record
+        .headers()
+        .forEach(
+            header ->
+                text.add("header       " + printable(header.name()) + ": " + text(header.value())));
+    text.add("key          " + text(record.key()));
+    text.add("value        " + text(record.value()));
+    return String.join(System.lineSeparator(), text);
+  }
+
+  private static String text(byte @Nullable [] bytes) {
+    if (bytes == null) {
+      return "none";
+    }
+    try {
+      return printable(
+          StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+    } catch (CharacterCodingException e) {
+      return bytes.length + " bytes that are no UTF-8, in Base64: " + base64(bytes);
+    }
+  }
+
+  @Command(
+      name = "replay",
+      description = {
+        "Sends them back to the job, through the pipeline's replay topic. One that takes effect is"
+            + " closed; one that fails again says why. Sending one twice is harmless."
+      },
+      mixinStandardHelpOptions = true,
+      versionProvider = Main.Version.class)
+  int replay(
+      @Mixin Choice choice,
+      @Option(
+              names = "--limit",
+              paramLabel = "N",
+              defaultValue = "1000",
+              description = "So many at most; 1000 by default.")
+          int limit,
+      @Option(
+              names = "--max-replays",
+              paramLabel = "N",
+              defaultValue = "5",
+              description = "Leave those that were replayed so often; 5 by default.")
+          int maxReplays,
+      @Option(
+              names = "--rate",
+              paramLabel = "N",
+              defaultValue = "200",
+              description = "So many each second at most; 200 by default.")
+          int rate,
+      @Option(
+              names = "--after",
+              paramLabel = "ID",
+              defaultValue = "0",
+              description = "Only those with greater numbers: where an interrupted one goes on.")
+          long after,
+      @Option(
+              names = "--force",
+              description = "Those too that may overwrite what newer events have written.")
+          boolean force,
+      @Option(names = "--create-topic", description = "Create the replay topic if it isn't there.")
+          boolean createTopic)
+      throws CommandException, InvalidPipelineException, InterruptedException {
+    Selection selection = choice.selection();
+    requirePositive("--limit", limit);
+    requirePositive("--max-replays", maxReplays);
+    requirePositive("--rate", rate);
+    PipelineSpec spec = Pipelines.load(file, surroundings.environment());
+    try (DeadLetters letters = DeadLetters.of(spec);
+        ReplayTopic topic = new ReplayTopic(spec.source())) {
+      Replayer replayer = new Replayer(spec, letters);
+      Replayer.Plan plan =
+          replayer.plan(selection, new Replayer.Limits(force, maxReplays, after, limit));
+      plan.leftOut().forEach(this::explain);
+      if (plan.letters().isEmpty()) {
+        throw CommandException.no("there is no open dead letter to replay");
+      }
+      prepare(topic, createTopic && !choice.dryRun);
+      if (choice.dryRun) {
+        return answer(choice, topic, 0, null, plan);
+      }
+      if (!choice.yes && !surroundings.agreed("Replay " + count(plan.letters().size()) + "?")) {
+        terminal.notice("nothing was done");
+        return ExitCode.NO;
+      }
+      Progress progress = new Progress(plan.letters().size());
+      try {
+        replayer.send(plan.letters(), topic, rate, progress);
+      } catch (KafkaException e) {
+        throw CommandException.outside(
+            "%s; %d of %d are sent, up to number %d (--after goes on behind a number)"
+                .formatted(e.getMessage(), progress.sent, plan.letters().size(), progress.lastId),
+            e);
+      }
+      return answer(choice, topic, progress.sent, progress.lastId, plan);
+    } catch (SQLException e) {
+      throw CommandException.database(e);
+    } catch (KafkaException e) {
+      throw CommandException.outside(e.getMessage(), e);
+    }
+  }
+
+  private void explain(Obstacle obstacle, int count) {
+    terminal.notice(count(count) + " left out: they " + obstacle.description());
+  }
+
+  private static String count(int letters) {
+    return Table.number(letters) + (letters == 1 ? " dead letter" : " dead letters");
+  }
+
+  private void prepare(ReplayTopic topic, boolean create) throws CommandException {
+    ReplayTopic.Unfit unfit = topic.problem().orElse(null);
+    if (unfit == ReplayTopic.Unfit.MISSING && create) {
+      topic.create();
+      terminal.notice("created topic " + topic.name());
+    } else if (unfit != null) {
+      throw CommandException.no(
+          switch (unfit) {
+            case MISSING ->
+                "the replay topic %s doesn't exist; create it with retention.ms=-1, or say --create-topic"
+                    .formatted(topic.name());
+            case FORGETS ->
+                "the replay topic %s must have retention.ms=-1: replayed records keep their timestamps, and might be removed before they are read"
+                    .formatted(topic.name());
+          });
+    }
+  }
+
+  private int answer(
+      Choice choice, ReplayTopic topic, int sent, @Nullable Long lastId, Replayer.Plan plan) {
+    if (choice.json) {
+      Map<String, Integer> leftOut = new TreeMap<>();
+      plan.leftOut().forEach((obstacle, count) -> leftOut.put(Json.name(obstacle), count));
+      terminal.answer(Json.line(new Replayed(topic.name(), sent, lastId, leftOut, plan.beyond())));
+      return ExitCode.SUCCESS;
+    }
+    terminal.answer(
+        choice.dryRun
+            ? "would send %s to %s".formatted(count(plan.letters().size()), topic.name())
+            : "sent %s to %s, up to number %d; the job takes them from there"
+                .formatted(count(sent), topic.name(), lastId));
+    if (plan.beyond() > 0) {
+      terminal.answer(
+          "%s more; go on with --after %d"
+              .formatted(
+                  Table.number(plan.beyond()), plan.letters().get(plan.letters().size() - 1).id()));
+    }
+    return ExitCode.SUCCESS;
+  }
+
+  /** Says how far it is, so that an interrupted replay can go on from there. */
+  private final class Progress implements Replayer.Listener {
+    private final int all;
+    private int sent;
+    private long lastId;
+
+    Progress(int all) {
+      this.all = all;
+    }
+
+    @Override
+    public void sent(int sent, long lastId) {
+      this.sent = sent;
+      this.lastId = lastId;
+      terminal.progress(
+          "sent %s of %s, up to number %d"
+              .formatted(Table.number(sent), Table.number(all), lastId));
+    }
+  }
+
+  @Command(
+      name = "discard",
+      description = "Closes them for good: their events will not take effect. The rows stay.",
+      mixinStandardHelpOptions = true,
+      versionProvider = Main.Version.class)
+  int discard(@Mixin Choice choice) throws CommandException, InvalidPipelineException {
+    Selection selection = choice.selection();
+    PipelineSpec spec = Pipelines.load(file, surroundings.environment());
+    try (DeadLetters letters = DeadLetters.of(spec)) {
+      List<Long> ids = new ArrayList<>();
+      letters.forEach(selection, 0, letter -> ids.add(letter.id()));
+      if (ids.isEmpty()) {
+        throw CommandException.no("there is no open dead letter to discard");
+      }
+      if (choice.dryRun) {
+        terminal.answer(
+            choice.json ? Json.line(new Discarded(0)) : "would discard " + count(ids.size()));
+        return ExitCode.SUCCESS;
+      }
+      if (!choice.yes && !surroundings.agreed("Discard " + count(ids.size()) + "?")) {
+        terminal.notice("nothing was done");
+        return ExitCode.NO;
+      }
+      int discarded = 0;
+      for (long id : ids) {
+        // One that has taken effect meanwhile stays as it is.
+        discarded += letters.discard(id) ? 1 : 0;
+      }
+      terminal.answer(
+          choice.json ? Json.line(new Discarded(discarded)) : "discarded " + count(discarded));
+      return ExitCode.SUCCESS;
+    } catch (SQLException e) {
+      throw CommandException.database(e);
+    }
+  }
+
+  private static void requirePositive(String option, int value) throws CommandException {
+    if (value < 1) {
+      throw CommandException.unusable(option + " must be at least 1, but is " + value);
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package io.effectonce.deadletters;
+
+import io.effectonce.event.Reason;
+import io.effectonce.jdbc.DeadLetterTable.DeadLetter;
+import io.effectonce.spec.EffectSpec;
+import io.effectonce.spec.OperationSpec;
+import io.effectonce.spec.PipelineSpec;
+import java.util.Collection;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Why a dead letter should not be replayed. */
+public enum Obstacle {
+  /** It has been replayed as often as it may be, and failed each time. */
+  REPLAYED_OFTEN("have been replayed as often as --max-replays lets them"),
+  /** It is the record of a replay that named no dead letter. */
+  NO_ORIGINAL("came in through the replay topic, and name no dead letter of this pipeline"),
+  /** Without a ledger nobody can tell whether the first event took effect. */
+  CONFLICT_WITHOUT_LEDGER(
+      "are conflicts, and without a ledger (sink.ledger: off) they would overwrite what took"
+          + " effect"),
+  /** An upsert without a version overwrites what newer events have written. */
+  OVERWRITES(
+      "would overwrite columns by an upsert without a version, and so might bring old values back"
+          + " (--force replays them all the same)");
+
+  private final String description;
+
+  Obstacle(String description) {
+    this.description = description;
+  }
+
+  /** What is true of such dead letters, as the predicate of a sentence. */
+  public String description() {
+    return description;
+  }
+
+  /**
+   * What keeps a dead letter from being replayed, null if nothing does.
+   *
+   * @param force whether it is replayed though it may overwrite newer values
+   * @param maxReplays how often a dead letter is replayed at most
+   */
+  public static @Nullable Obstacle of(
+      DeadLetter letter, PipelineSpec spec, boolean force, int maxReplays) {
+    if (letter.replays() >= maxReplays) {
+      return REPLAYED_OFTEN;
+    }
+    if (letter.position().topic().equals(spec.source().replayTopic())) {
+      return NO_ORIGINAL;
+    }
+    if (letter.reason().equals(Reason.CONFLICT.code()) && spec.sink().ledgerKeep() == null) {
+      return CONFLICT_WITHOUT_LEDGER;
+    }
+    return !force && mayOverwrite(letter, spec) ? OVERWRITES : null;
+  }
+
+  private static boolean mayOverwrite(DeadLetter letter, PipelineSpec spec) {
+    return operations(letter, spec).stream()
+        .flatMap(operation -> operation.effects().stream())
+        .anyMatch(
+            effect ->
+                effect instanceof EffectSpec.Upsert upsert
+                    && upsert.version() == null
+                    && !upsert.set().isEmpty());
+  }
+
+  /** Where the operation couldn't be read it may turn out to be any. */
+  private static Collection<OperationSpec> operations(DeadLetter letter, PipelineSpec spec) {
+    String name = letter.operation();
+    if (name == null) {
+      return spec.operations().values();
+    }
+    OperationSpec operation = spec.operations().get(name);
+    return operation == null ? List.of() : List.of(operation);
+  }
+}
