@@ -77,7 +77,7 @@ public final class DatabaseCheck {
     try {
       dialect.checkBookkeeping(connection);
     } catch (SQLException e) {
-      add("EffectOnce's own tables don't fit: ", e);
+      add("EffectOnce's own tables, made by sql/postgresql/effectonce.sql, don't fit: ", e);
     }
   }
 

@@ -295,7 +295,7 @@ final class RowWriters {
   private Finding dependsOnData(String table, List<Reach> uses) {
     return Finding.warning(
         PATH,
-        "the writer is chosen by %s, but rows of %s are found by %s: all events that reach one row must have the same %s. Where the data break that, %s. %s"
+        "the writer is chosen by %s, but rows of %s are found by %s. That is right if all events that reach one row have the same %s; then there is nothing to do. Where the data break that, %s. %s"
             .formatted(
                 chosenBy(),
                 table,

@@ -100,9 +100,10 @@ final class BranchCommitter implements Committer<Branch> {
 
   private static UnrecoverableSinkException lost(Branch branch, SQLException cause) {
     return new UnrecoverableSinkException(
-        ("branch %s is gone from the server and has left no marker: it was rolled back by hand,"
-                + " or by this pipeline when it once went on from an older checkpoint than this one, or"
-                + " the database was restored from a backup. Its events may be lost. Go on from a"
+        ("branch %s is gone from the server and has left no marker: it was rolled back. If another"
+                + " job has gone on from an older checkpoint than this one, it did that, and has read"
+                + " these events again: go on from that job's newest checkpoint. If it was done by hand,"
+                + " or the database was restored from a backup, these events may be lost: go on from a"
                 + " savepoint or checkpoint that is not newer than checkpoint %d; or, with a ledger,"
                 + " send the records of these offsets again")
             .formatted(branch, branch.id().epoch()),

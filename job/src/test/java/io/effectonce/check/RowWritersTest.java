@@ -119,9 +119,7 @@ class RowWritersTest {
       assertThat(byUser("PAY: [ { " + effect + " } ]"))
           .containsExactly(
               warning(
-                  "the writer is chosen by /user, but rows of payments are found by { id: /id } in"
-                      + " PAY: all events that reach one row must have the same /user. Where the"
-                      + " data break that, "));
+                  "the writer is chosen by /user, but rows of payments are found by { id: /id } in PAY. That is right if all events that reach one row have the same /user; then there is nothing to do. Where the data break that, "));
     }
 
     @Test
@@ -131,9 +129,7 @@ class RowWritersTest {
                   "/id", "PAY: [ { increment: points, key: { user_id: /user }, add: { n: /n } } ]"))
           .containsExactly(
               warning(
-                  "the writer is chosen by /id, the business ID, but rows of points are found by {"
-                      + " user_id: /user } in PAY: all events that reach one row must have the same"
-                      + " /id. Where the data break that, "));
+                  "the writer is chosen by /id, the business ID, but rows of points are found by { user_id: /user } in PAY. That is right if all events that reach one row have the same /id; then there is nothing to do. Where the data break that, "));
     }
 
     @Test
@@ -141,9 +137,7 @@ class RowWritersTest {
       assertThat(byBusinessId("[/shop, /id]", "PAY: [ { insert: payments, key: { id: /id } } ]"))
           .containsExactly(
               warning(
-                  "the writer is chosen by /shop and /id, the business ID, but rows of payments are"
-                      + " found by { id: /id } in PAY: all events that reach one row must have the"
-                      + " same /shop and /id. Where the data break that, "));
+                  "the writer is chosen by /shop and /id, the business ID, but rows of payments are found by { id: /id } in PAY. That is right if all events that reach one row have the same /shop and /id; then there is nothing to do. Where the data break that, "));
     }
 
     @Test
@@ -156,9 +150,7 @@ class RowWritersTest {
                   """))
           .containsExactly(
               warning(
-                  "the writer is chosen by /user, but rows of payments are found by { user_id:"
-                      + " /user, id: /id } in PAY and by { id: /id } in NOTE: all events that reach"
-                      + " one row must have the same /user. Where the data break that, "));
+                  "the writer is chosen by /user, but rows of payments are found by { user_id: /user, id: /id } in PAY and by { id: /id } in NOTE. That is right if all events that reach one row have the same /user; then there is nothing to do. Where the data break that, "));
     }
 
     @Test
@@ -171,9 +163,7 @@ class RowWritersTest {
                       "PAY: [ { upsert: users, key: { id: /user } } ]")))
           .containsExactly(
               warning(
-                  "the writer is chosen by //user, but rows of users are found by { id: /user } in"
-                      + " PAY: all events that reach one row must have the same //user. Where the"
-                      + " data break that, "));
+                  "the writer is chosen by //user, but rows of users are found by { id: /user } in PAY. That is right if all events that reach one row have the same //user; then there is nothing to do. Where the data break that, "));
     }
 
     @Test
@@ -215,8 +205,7 @@ class RowWritersTest {
                   """))
           .containsExactly(
               problem(
-                  "the writer is chosen by /user, but all events of PAY write one row of totals,"
-                      + " that of { name: { value: 'paid' } }: "));
+                  "the writer is chosen by /user, but all events of PAY write one row of totals, that of { name: { value: 'paid' } }: "));
     }
 
     @Test
@@ -226,8 +215,7 @@ class RowWritersTest {
                   "/id", "PAY: [ { increment: topics, key: { t: kafka:topic }, add: { n: /n } } ]"))
           .containsExactly(
               problem(
-                  "the writer is chosen by /id, the business ID, but all events of PAY write one"
-                      + " row of topics, that of { t: kafka:topic }: "));
+                  "the writer is chosen by /id, the business ID, but all events of PAY write one row of topics, that of { t: kafka:topic }: "));
     }
 
     @Test
@@ -244,9 +232,7 @@ class RowWritersTest {
                       """)))
           .containsExactly(
               problem(
-                  "the writer is chosen by /from, but rows of accounts are found by it in TRANSFER,"
-                      + " { account: /from }, and by something else in TRANSFER, { account: /to"
-                      + " }: "));
+                  "the writer is chosen by /from, but rows of accounts are found by it in TRANSFER, { account: /from }, and by something else in TRANSFER, { account: /to }: "));
     }
 
     @Test
@@ -272,9 +258,7 @@ class RowWritersTest {
                   """))
           .containsExactly(
               problem(
-                  "the writer is chosen by /id, the business ID, but rows of orders are found by it"
-                      + " in ORDER, { id: /id }, and by something else in SHIP, { id: /orderId"
-                      + " }: "));
+                  "the writer is chosen by /id, the business ID, but rows of orders are found by it in ORDER, { id: /id }, and by something else in SHIP, { id: /orderId }: "));
     }
 
     private static Finding problem(String message) {
@@ -293,9 +277,7 @@ class RowWritersTest {
         .containsExactly(
             Finding.warning(
                 "sink.route-by",
-                "the writer is chosen by /userId, but rows of payments are found by { order_id:"
-                    + " /orderId } in PAYMENT_SUCCEEDED: all events that reach one row must have"
-                    + " the same /userId. Where the data break that, "
+                "the writer is chosen by /userId, but rows of payments are found by { order_id: /orderId } in PAYMENT_SUCCEEDED. That is right if all events that reach one row have the same /userId; then there is nothing to do. Where the data break that, "
                     + CONSEQUENCE));
   }
 
@@ -370,12 +352,7 @@ class RowWritersTest {
               new Finding(
                   Severity.WARNING,
                   "sink.route-by",
-                  "the writer is chosen by /item, but rows of items refer to rows of orders by {"
-                      + " id: /order } in ITEM: an event and the one that creates the row it refers"
-                      + " to must have the same /item. Where the data break that and both come"
-                      + " within a checkpoint, the reference is refused: a dead letter, out of"
-                      + " order. Ways out: another route-by, commit: local, or sink.parallelism:"
-                      + " 1"));
+                  "the writer is chosen by /item, but rows of items refer to rows of orders by { id: /order } in ITEM: an event and the one that creates the row it refers to must have the same /item. Where the data break that and both come within a checkpoint, the reference is refused: a dead letter, out of order. Ways out: another route-by, commit: local, or sink.parallelism: 1"));
     }
 
     @Test
@@ -385,9 +362,7 @@ class RowWritersTest {
               new Finding(
                   Severity.WARNING,
                   "sink.route-by",
-                  "the writer is chosen by /order, but rows of orders are unique by"
-                      + " { email: /email }, too: if events of ORDER with different /order have"
-                      + " equal ones, "
+                  "the writer is chosen by /order, but rows of orders are unique by { email: /email }, too: if events of ORDER with different /order have equal ones, "
                       + CONSEQUENCE));
     }
 

@@ -35,7 +35,7 @@ class XaDecisionsIT extends RecoveryTest {
         .hasStackTraceContaining(
             "branch " + preparedBranches().get(0) + " (writer 0, after checkpoint 0)")
         .hasStackTraceContaining(
-            " with 100 events of %1$s-0: 0 to 24, %1$s-1: 0 to 24, %1$s-2: 0 to 24, %1$s-3: 0 to 24 is gone from the server and has left no marker: it was rolled back by hand, or by this pipeline when it once went on from an older checkpoint than this one, or the database was restored from a backup. Its events may be lost. Go on from a savepoint or checkpoint that is not newer than checkpoint 0; or, with a ledger, send the records of these offsets again"
+            " with 100 events of %1$s-0: 0 to 24, %1$s-1: 0 to 24, %1$s-2: 0 to 24, %1$s-3: 0 to 24 is gone from the server and has left no marker: it was rolled back. If another job has gone on from an older checkpoint than this one, it did that, and has read these events again: go on from that job's newest checkpoint. If it was done by hand, or the database was restored from a backup, these events may be lost: go on from a savepoint or checkpoint that is not newer than checkpoint 0; or, with a ledger, send the records of these offsets again"
                 .formatted(topic));
     assertRowsOf(0);
   }

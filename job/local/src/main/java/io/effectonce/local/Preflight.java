@@ -2,12 +2,15 @@ package io.effectonce.local;
 
 import io.effectonce.check.Finding;
 import io.effectonce.jdbc.Database;
+import io.effectonce.jdbc.TransactionTables;
 import io.effectonce.source.EndOffsets;
 import io.effectonce.source.MissingTopicException;
 import io.effectonce.spec.PipelineSpec;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.kafka.common.KafkaException;
 import org.jspecify.annotations.Nullable;
 
@@ -18,9 +21,17 @@ import org.jspecify.annotations.Nullable;
 final class Preflight {
   private Preflight() {}
 
-  static void database(PipelineSpec spec) throws CommandException {
-    try (Connection connection = new Database(spec.sink(), spec.name()).connect()) {
+  /** The JobIDs of those that wrote last, as the database knows them. */
+  static Set<String> database(PipelineSpec spec) throws CommandException {
+    Database database = new Database(spec.sink(), spec.name());
+    try (Connection connection = database.connect()) {
+      database.dialect().checkBookkeeping(connection);
+      Set<String> jobs =
+          database.dialect().transactions().fences(connection, spec.name()).stream()
+              .map(TransactionTables.Fence::job)
+              .collect(Collectors.toSet());
       connection.rollback();
+      return jobs;
     } catch (SQLException e) {
       throw CommandException.database(e);
     }

@@ -12,7 +12,9 @@ import io.effectonce.source.KafkaRecords;
 import io.effectonce.spec.InvalidPipelineException;
 import io.effectonce.spec.PipelineSpec;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.apache.flink.api.connector.source.Source;
 import org.apache.flink.configuration.Configuration;
@@ -77,8 +79,8 @@ final class RunCommand implements Callable<Integer> {
     PipelineSpec spec = Pipelines.load(file, surroundings.environment());
     Path state = surroundings.stateDirectory().resolve(spec.name()).toAbsolutePath();
     logs.to(state.resolve("effectonce.log"));
-    Configuration settings = RunSettings.of(spec, state, choices());
-    Preflight.database(spec);
+    Set<String> lastJobs = Preflight.database(spec);
+    Configuration settings = RunSettings.of(spec, state, choices(lastJobs));
     EndOffsets ends = Preflight.kafka(spec, untilEnd);
     Source<SourceRecord, ?, ?> source =
         ends != null && untilEnd
@@ -104,17 +106,20 @@ final class RunCommand implements Callable<Integer> {
     }
   }
 
-  private RunSettings.Choices choices() throws CommandException, IOException {
-    return new RunSettings.Choices(from == null ? null : savedState(from), port);
+  private RunSettings.Choices choices(Set<String> lastJobs) throws CommandException, IOException {
+    return new RunSettings.Choices(from == null ? null : savedState(from, lastJobs), port);
   }
 
-  private Path savedState(Path path) throws CommandException, IOException {
+  private Path savedState(Path path, Set<String> lastJobs) throws CommandException, IOException {
     Path found =
-        SavedState.find(path)
+        SavedState.find(path, lastJobs)
             .orElseThrow(
                 () ->
                     CommandException.unusable(
-                        path + " holds no complete savepoint or checkpoint (no _metadata)"));
+                        path
+                            + (Files.exists(path)
+                                ? " holds no complete savepoint or checkpoint (no _metadata)"
+                                : " isn't there")));
     terminal.notice("resuming from " + found);
     return found.toAbsolutePath();
   }

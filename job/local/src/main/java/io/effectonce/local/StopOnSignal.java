@@ -9,6 +9,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import org.apache.flink.configuration.CheckpointingOptions;
 import org.apache.flink.configuration.Configuration;
@@ -58,7 +59,7 @@ final class StopOnSignal implements AutoCloseable {
   /** Runs in the shutdown hook. */
   void stop() {
     stopping = true;
-    terminal.notice("stopping with a savepoint");
+    terminal.notice("stopping with a savepoint, which may take up to " + LIMIT.toSeconds() + " s");
     try {
       resumable(
           "savepoint",
@@ -68,7 +69,9 @@ final class StopOnSignal implements AutoCloseable {
       newestCheckpoint()
           .ifPresentOrElse(
               path -> resumable("newest checkpoint", path.toString()),
-              () -> terminal.notice("no checkpoint has completed; start again with: run " + file));
+              () ->
+                  terminal.notice(
+                      "this job has completed no checkpoint; start it again as it was started"));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -85,7 +88,7 @@ final class StopOnSignal implements AutoCloseable {
       return Optional.empty();
     }
     try {
-      return SavedState.newestCheckpoint(Path.of(checkpoints));
+      return SavedState.newestCheckpoint(Path.of(checkpoints).resolve(job.id()), Set.of());
     } catch (IOException e) {
       return Optional.empty();
     }

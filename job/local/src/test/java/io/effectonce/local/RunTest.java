@@ -25,6 +25,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -371,7 +372,7 @@ class RunTest {
   }
 
   private static Instant newest(Path checkpoints) throws IOException {
-    return SavedState.newestCheckpoint(checkpoints)
+    return SavedState.newestCheckpoint(checkpoints, Set.of())
         .map(path -> Instant.ofEpochMilli(path.resolve("_metadata").toFile().lastModified()))
         .orElse(Instant.MIN);
   }

@@ -163,6 +163,11 @@ public final class LocalJob implements AutoCloseable {
         counters.sum("conflicts", finished));
   }
 
+  /** The JobID in hexadecimal. */
+  public String id() {
+    return job.toHexString();
+  }
+
   /** How often the job has restarted after a failure. */
   public long restarts() {
     return counters.restarts();

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -15,8 +16,8 @@ class SavedStateTest {
   @Test
   void findsASavepointByItsDirectoryAndByItsMetadata() throws IOException {
     Path savepoint = complete("savepoint-1", 1);
-    assertThat(SavedState.find(savepoint)).contains(savepoint);
-    assertThat(SavedState.find(savepoint.resolve("_metadata"))).contains(savepoint);
+    assertThat(SavedState.find(savepoint, Set.of())).contains(savepoint);
+    assertThat(SavedState.find(savepoint.resolve("_metadata"), Set.of())).contains(savepoint);
   }
 
   @Test
@@ -25,16 +26,27 @@ class SavedStateTest {
     Path newest = complete("job2/chk-9", 2_000);
     Files.createDirectories(directory.resolve("job2/chk-11"));
 
-    assertThat(SavedState.find(directory)).contains(newest);
-    assertThat(SavedState.find(directory.resolve("job2"))).contains(newest);
+    assertThat(SavedState.find(directory, Set.of())).contains(newest);
+    assertThat(SavedState.find(directory.resolve("job2"), Set.of())).contains(newest);
+  }
+
+  @Test
+  void takesTheCheckpointOfTheJobThatWroteLastIfItHasOne() throws IOException {
+    Path ofTheLast = complete("job1/chk-5", 1_000);
+    Path ofOneThatWokeUp = complete("job2/chk-2", 2_000);
+
+    assertThat(SavedState.find(directory, Set.of("job1"))).contains(ofTheLast);
+    assertThat(SavedState.find(directory, Set.of("job3"))).contains(ofOneThatWokeUp);
+    assertThat(SavedState.find(directory.resolve("job2"), Set.of("job1")))
+        .contains(ofOneThatWokeUp);
   }
 
   @Test
   void findsNothingWhereNothingIsComplete() throws IOException {
     Path incomplete = Files.createDirectories(directory.resolve("job/chk-1"));
-    assertThat(SavedState.find(incomplete)).isEmpty();
-    assertThat(SavedState.find(directory)).isEmpty();
-    assertThat(SavedState.find(directory.resolve("missing"))).isEmpty();
+    assertThat(SavedState.find(incomplete, Set.of())).isEmpty();
+    assertThat(SavedState.find(directory, Set.of())).isEmpty();
+    assertThat(SavedState.find(directory.resolve("missing"), Set.of())).isEmpty();
   }
 
   private Path complete(String name, long millis) throws IOException {
