@@ -48,6 +48,13 @@ CREATE INDEX IF NOT EXISTS dead_letter_open_key ON dead_letter (event_key)
   WHERE closed_at IS NULL AND event_key IS NOT NULL;
 CREATE INDEX IF NOT EXISTS dead_letter_open ON dead_letter (pipeline, id) WHERE closed_at IS NULL;
 
+-- Which job runs a pipeline: only that one commits its transactions.
+CREATE TABLE IF NOT EXISTS pipeline_owner (
+  pipeline         text        NOT NULL PRIMARY KEY,
+  job              text        NOT NULL,             -- Flink's JobID
+  taken_at         timestamptz NOT NULL DEFAULT now()
+);
+
 -- Who may write for a pipeline: a row per writer, replaced when another attempt takes over. Every transaction with effects
 -- locks its writer's row, so that an attempt that was given up can't finish what it had begun.
 CREATE TABLE IF NOT EXISTS writer_fence (

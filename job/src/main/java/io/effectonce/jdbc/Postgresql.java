@@ -284,7 +284,8 @@ final class Postgresql implements Dialect {
       statement.execute(
           "SELECT " + Bookkeeping.DEAD_LETTER_COLUMNS + ", closed_by FROM dead_letter LIMIT 0");
       statement.execute(
-          "SELECT FROM writer_fence, commit_marker, prepared_branch, checkpoint_backlog LIMIT 0");
+          "SELECT FROM pipeline_owner, writer_fence, commit_marker, prepared_branch,"
+              + " checkpoint_backlog LIMIT 0");
     }
   }
 

@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
 final class PostgresqlTransactionTables implements TransactionTables {
   static final PostgresqlTransactionTables INSTANCE = new PostgresqlTransactionTables();
 
+  /** The advisory lock of a pipeline's owner. */
+  private static final String OWNER_LOCK = "hashtextextended('effectonce/' || ?, 0)";
+
   private static final String LOCK_NOT_AVAILABLE = "55P03";
   private static final String UNDEFINED_TABLE = "42P01";
 
@@ -99,6 +102,95 @@ final class PostgresqlTransactionTables implements TransactionTables {
       query.setLong(1, session.id());
       query.setTimestamp(2, Timestamp.from(session.started()));
       query.executeQuery().close();
+    }
+  }
+
+  @Override
+  public boolean own(Connection connection, String pipeline, String job) throws SQLException {
+    if (isOwner(connection, pipeline, job)) {
+      return true;
+    }
+    if (!isTrue(connection, "SELECT pg_try_advisory_xact_lock(" + OWNER_LOCK + ")", pipeline)) {
+      return false;
+    }
+    try (PreparedStatement update =
+        connection.prepareStatement(
+            """
+            INSERT INTO pipeline_owner (pipeline, job) VALUES (?, ?)
+            ON CONFLICT (pipeline) DO UPDATE SET (job, taken_at) = (excluded.job, excluded.taken_at)
+            """)) {
+      update.setString(1, pipeline);
+      update.setString(2, job);
+      update.executeUpdate();
+    }
+    return true;
+  }
+
+  @Override
+  public boolean lockOwner(Connection connection, String pipeline, String job) throws SQLException {
+    try (PreparedStatement lock =
+        connection.prepareStatement("SELECT pg_advisory_lock_shared(" + OWNER_LOCK + ")")) {
+      lock.setString(1, pipeline);
+      lock.executeQuery().close();
+    }
+    // In a statement of its own: it must see what was committed before the lock was had.
+    if (isOwner(connection, pipeline, job)) {
+      return true;
+    }
+    unlockOwner(connection, pipeline);
+    return false;
+  }
+
+  @Override
+  public void unlockOwner(Connection connection, String pipeline) throws SQLException {
+    try (PreparedStatement unlock =
+        connection.prepareStatement("SELECT pg_advisory_unlock_shared(" + OWNER_LOCK + ")")) {
+      unlock.setString(1, pipeline);
+      unlock.executeQuery().close();
+    }
+  }
+
+  private static boolean isOwner(Connection connection, String pipeline, String job)
+      throws SQLException {
+    return isTrue(
+        connection,
+        "SELECT EXISTS (SELECT FROM pipeline_owner WHERE pipeline = ? AND job = ?)",
+        pipeline,
+        job);
+  }
+
+  private static boolean isTrue(Connection connection, String query, String... values)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(query)) {
+      for (int i = 0; i < values.length; i++) {
+        statement.setString(i + 1, values[i]);
+      }
+      try (ResultSet row = statement.executeQuery()) {
+        row.next();
+        return row.getBoolean(1);
+      }
+    }
+  }
+
+  @Override
+  public List<Session> committing(Connection connection, String pipeline) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement(
+            """
+            SELECT a.pid, a.backend_start FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+             WHERE l.locktype = 'advisory' AND l.mode = 'ShareLock' AND l.granted AND l.objsubid = 1
+               AND a.datname = current_database() AND a.pid <> pg_backend_pid()
+               AND (l.classid::bigint << 32 | l.objid::bigint) = %s
+            """
+                .formatted(OWNER_LOCK))) {
+      query.setString(1, pipeline);
+      List<Session> sessions = new ArrayList<>();
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          sessions.add(new Session(row.getLong(1), instant(row, 2)));
+        }
+      }
+      return sessions;
     }
   }
 

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the database knows of a pipeline's writers and their transactions: the tables {@code
- * writer_fence}, {@code commit_marker}, {@code prepared_branch} and {@code checkpoint_backlog}, and
- * the sessions on the server. As in {@link Dialect}, everything runs in the connection's current
- * transaction.
+ * pipeline_owner}, {@code writer_fence}, {@code commit_marker}, {@code prepared_branch} and {@code
+ * checkpoint_backlog}, and the sessions on the server. As in {@link Dialect}, everything runs in
+ * the connection's current transaction.
  */
 public interface TransactionTables {
   /**
@@ -50,6 +50,27 @@ public interface TransactionTables {
    * @throws SQLException if that isn't allowed
    */
   void end(Connection connection, Session session) throws SQLException;
+
+  /**
+   * Makes a job the owner of a pipeline, whoever was. Doesn't wait.
+   *
+   * @return false if another job's commit is under way, see {@link #lockOwner}
+   */
+  boolean own(Connection connection, String pipeline, String job) throws SQLException;
+
+  /**
+   * Begins a commit: keeps the pipeline's owner from being replaced until {@link #unlockOwner}, or
+   * until the session ends. To be called outside of transactions.
+   *
+   * @return whether the job is the owner; if not, nothing is locked
+   */
+  boolean lockOwner(Connection connection, String pipeline, String job) throws SQLException;
+
+  /** Ends what {@link #lockOwner} has begun. */
+  void unlockOwner(Connection connection, String pipeline) throws SQLException;
+
+  /** The sessions that have {@linkplain #lockOwner locked} a pipeline's owner. */
+  List<Session> committing(Connection connection, String pipeline) throws SQLException;
 
   /** Every writer's fence of a pipeline. */
   List<Fence> fences(Connection connection, String pipeline) throws SQLException;

@@ -24,6 +24,9 @@ import org.slf4j.LoggerFactory;
  * a marker was rolled back by somebody, its events are lost, and the job stops for good and names
  * them. In the other order a commit that takes effect between the two would look like a loss.
  *
+ * <p>It commits only while its job is the pipeline's {@linkplain PipelineOwner owner}: another one
+ * that goes on from an older checkpoint has rolled back what it knew of, and reads it again.
+ *
  * <p>It has a connection of its own, and never leaves a branch to Flink to try again: that would
  * come back ten times within milliseconds. It never reports a failure of a single branch either,
  * since Flink drops that branch and goes on.
@@ -34,8 +37,12 @@ final class BranchCommitter implements Committer<Branch> {
   private final PipelineSpec spec;
   private final Database database;
   private final TransactionTables tables;
+  private final PipelineOwner owner;
   private final Retry retry;
   private @Nullable XaSession session;
+
+  /** Whether this committer has made sure, once, that its job is the pipeline's owner. */
+  private boolean owning;
 
   /** Of the session's database. */
   private BranchId.@Nullable Scope scope;
@@ -45,10 +52,11 @@ final class BranchCommitter implements Committer<Branch> {
     BEFORE
   }
 
-  BranchCommitter(PipelineSpec spec) {
+  BranchCommitter(PipelineSpec spec, String job) {
     this.spec = spec;
     this.database = new Database(spec.sink(), spec.name());
     this.tables = database.dialect().transactions();
+    this.owner = new PipelineOwner(spec, tables, job);
     this.retry = new Retry(database.dialect(), spec.sink().retryFor());
   }
 
@@ -65,13 +73,15 @@ final class BranchCommitter implements Committer<Branch> {
     }
   }
 
-  private Commit commit(Branch branch) throws SQLException, UnrecoverableSinkException {
+  private Commit commit(Branch branch) throws SQLException, IOException, InterruptedException {
     try {
       XaSession session = session();
       if (requireNonNull(scope).read(branch.id()) == null) {
         throw foreign(branch);
       }
+      owner.begin(session.connection());
       session.commit(branch.id());
+      owner.end(session.connection());
       return Commit.NOW;
     } catch (SQLException e) {
       // The connection may be what failed.
@@ -82,11 +92,14 @@ final class BranchCommitter implements Committer<Branch> {
       if (tables.isMarked(session().connection(), spec.name(), branch.id().toBytes())) {
         return Commit.BEFORE;
       }
+      // Another owner rolls back what it reads again: no loss.
+      owner.begin(session().connection());
       throw lost(branch, e);
     }
   }
 
-  private boolean isInDoubt(BranchId branch) throws SQLException {
+  private boolean isInDoubt(BranchId branch)
+      throws SQLException, IOException, InterruptedException {
     return session().inDoubt(requireNonNull(scope)).contains(branch);
   }
 
@@ -102,21 +115,26 @@ final class BranchCommitter implements Committer<Branch> {
     return new UnrecoverableSinkException(
         ("branch %s is gone from the server and has left no marker: it was rolled back. If another"
                 + " job has gone on from an older checkpoint than this one, it did that, and has read"
-                + " these events again: go on from that job's newest checkpoint. If it was done by hand,"
-                + " or the database was restored from a backup, these events may be lost: go on from a"
-                + " savepoint or checkpoint that is not newer than checkpoint %d; or, with a ledger,"
-                + " send the records of these offsets again")
+                + " these events again: go on from that job's newest checkpoint. If it was done by"
+                + " hand, or the database was restored from a backup, these events may be lost: go on"
+                + " from a savepoint or checkpoint that is not newer than checkpoint %d; or, with a"
+                + " ledger, send the records of these offsets again")
             .formatted(branch, branch.id().epoch()),
         cause);
   }
 
-  private XaSession session() throws SQLException {
+  private XaSession session() throws SQLException, IOException, InterruptedException {
     XaSession current = session;
     if (current == null) {
       current = database.connectXa();
       try {
         scope = BranchId.Scope.of(tables.place(current.connection()), spec.name());
-      } catch (SQLException e) {
+        if (!owning) {
+          // The job's writers may not have come so far, or have ended before the job was restored.
+          owner.take(current.connection());
+          owning = true;
+        }
+      } catch (SQLException | IOException | InterruptedException | RuntimeException e) {
         current.close();
         throw e;
       }

@@ -77,7 +77,7 @@ public final class EffectsSink
 
   @Override
   public Committer<Branch> createCommitter(CommitterInitContext context) {
-    return new BranchCommitter(spec);
+    return new BranchCommitter(spec, context.getJobInfo().getJobId().toHexString());
   }
 
   @Override

@@ -4,7 +4,6 @@ import static java.util.Objects.requireNonNull;
 
 import io.effectonce.jdbc.BranchId;
 import io.effectonce.jdbc.TransactionTables;
-import io.effectonce.jdbc.TransactionTables.Activity;
 import io.effectonce.jdbc.TransactionTables.Fence;
 import io.effectonce.jdbc.TransactionTables.Marker;
 import io.effectonce.jdbc.TransactionTables.Session;
@@ -40,7 +39,8 @@ import org.slf4j.LoggerFactory;
  *
  * <ol>
  *   <li>The state must be this pipeline's, and the database not older than the state.
- *   <li>No other job may be alive in this pipeline.
+ *   <li>No other job may be alive in this pipeline, and from here on none {@linkplain PipelineOwner
+ *       commits} for it.
  *   <li>Of the branches in doubt in its {@linkplain Share share}, those that are newer than the
  *       restored checkpoint are rolled back: the source sends their events again. The older ones
  *       belong to the committer; they are waited for. Without a restored checkpoint only the same
@@ -69,9 +69,6 @@ final class Ownership {
   /** How often a writer with nothing to do is heard of. */
   static final Duration HEARTBEAT = Duration.ofSeconds(5);
 
-  /** A session that wasn't heard of for this long belongs to a process that is frozen or gone. */
-  private static final Duration SILENCE = HEARTBEAT.multipliedBy(3);
-
   /** Committers give up at {@code sink.retry-for}, with a better reason than those who wait. */
   private static final Duration GRACE = Duration.ofSeconds(30);
 
@@ -82,6 +79,7 @@ final class Ownership {
 
   private final PipelineSpec spec;
   private final TransactionTables tables;
+  private final PipelineOwner owner;
   private final OptionalLong restored;
   private final Share share;
   private final String job;
@@ -113,6 +111,7 @@ final class Ownership {
       PipelineSpec spec, TransactionTables tables, String job, Share share, OptionalLong restored) {
     this.spec = spec;
     this.tables = tables;
+    this.owner = new PipelineOwner(spec, tables, job);
     this.job = job;
     this.jobBits = bits(job);
     this.share = share;
@@ -136,15 +135,17 @@ final class Ownership {
     if (predecessors == null) {
       predecessors = tokens(fencesOfShare(connection));
     }
+    // First of all: what another job is doing now is no reason to refuse this one's state.
+    owner.refuseRivals(connection);
     check(connection, states);
     scope = BranchId.Scope.of(tables.place(connection), spec.name());
     refuseForgottenBacklogs(connection);
     Pauses pauses = Pauses.within(patience, LONGEST_PAUSE);
     while (true) {
-      refuseRivals(connection);
+      owner.take(connection);
       List<BranchId> pending = settle(connection, sweeper);
       if (pending.isEmpty()) {
-        // Somebody may have committed what was about to be rolled back.
+        // From here on only this job commits. What another did before, or a person, counts.
         refuseNewerDatabase(connection);
         if (raiseFence(connection)) {
           return;
@@ -218,25 +219,6 @@ final class Ownership {
   }
 
   /**
-   * A pipeline runs once. Another job is alive if one of its sessions is heard of, whosever share
-   * that is: a job that is refused must not leave a fence behind which would have the other refused
-   * when it recovers.
-   */
-  private void refuseRivals(Connection connection)
-      throws SQLException, UnrecoverableSinkException, InterruptedException {
-    for (Fence fence : tables.fences(connection, spec.name())) {
-      if (!fence.job().equals(job) && isAlive(connection, fence.session())) {
-        throw new UnrecoverableSinkException(
-            ("pipeline %s is run by job %s already, whose writer %d is at work in session %d of the"
-                    + " database. A pipeline runs once: stop that job, or give this one another name"
-                    + " (which gives it a ledger of its own, too)")
-                .formatted(spec.name(), fence.job(), fence.writer(), fence.session().id()),
-            null);
-      }
-    }
-  }
-
-  /**
    * A process may be frozen while it starts. What it finds when it wakes up may be its successor's,
    * which it must leave alone.
    */
@@ -256,26 +238,6 @@ final class Ownership {
     return tables.fences(connection, spec.name()).stream()
         .filter(fence -> share.holds(fence.writer()))
         .toList();
-  }
-
-  private boolean isAlive(Connection connection, Session session)
-      throws SQLException, InterruptedException {
-    Duration before = Duration.ZERO;
-    Pauses pauses = Pauses.within(SILENCE.multipliedBy(2), LONGEST_PAUSE);
-    do {
-      Activity activity = tables.activity(connection, session);
-      if (activity == null) {
-        return false;
-      }
-      if (activity.busy() || activity.idle().compareTo(before) < 0) {
-        return true;
-      }
-      if (activity.idle().compareTo(SILENCE) >= 0) {
-        return false;
-      }
-      before = activity.idle();
-    } while (pauses.pause());
-    return true;
   }
 
   /**
@@ -395,7 +357,7 @@ final class Ownership {
       }
     }
     // Whoever holds it was given up, or it would be the newer attempt.
-    refuseRivals(connection);
+    owner.refuseRivals(connection);
     refuseSuccessors(tokens(before));
     for (Fence old : before) {
       LOG.warn("ending session {} of job {}, which was given up", old.session().id(), old.job());
@@ -533,7 +495,7 @@ final class Ownership {
   }
 
   /** Runs and commits a local transaction, whatever the session's auto-commit is. */
-  private static void transact(Connection connection, Step step) throws SQLException, IOException {
+  static void transact(Connection connection, Step step) throws SQLException, IOException {
     boolean autoCommit = connection.getAutoCommit();
     connection.setAutoCommit(false);
     try {

@@ -11,15 +11,21 @@ import io.effectonce.jdbc.XaSession;
 import io.effectonce.spec.PipelineSpec;
 import io.effectonce.testkit.TestDatabase;
 import io.effectonce.testkit.TestPipeline;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.flink.api.connector.sink2.Committer;
 import org.junit.jupiter.api.Test;
 
-/** An attempt that is frozen while it starts, and what it may do when it wakes up. */
+/** What a process may do that was frozen, and wakes up when another one has taken over. */
 class OwnershipTest {
   private static final String JOB = "0123456789abcdef0123456789abcdef";
+  private static final String HEIR = "fedcba9876543210fedcba9876543210";
   private static final long RESTORED = 5;
 
   private final TestDatabase target =
@@ -37,7 +43,15 @@ class OwnershipTest {
   private final TransactionTables tables = database.dialect().transactions();
 
   private Ownership attempt() {
-    return new Ownership(spec, tables, JOB, new Share(0, 1), OptionalLong.of(RESTORED));
+    return attemptOf(JOB);
+  }
+
+  private Ownership attemptOf(String job) {
+    return new Ownership(spec, tables, job, new Share(0, 1), OptionalLong.of(RESTORED));
+  }
+
+  private PipelineOwner owner(String job) {
+    return new PipelineOwner(spec, tables, job);
   }
 
   private static void take(Ownership attempt, XaSession session) throws Exception {
@@ -56,8 +70,9 @@ class OwnershipTest {
     return frozen;
   }
 
-  private BranchId prepare(Ownership attempt, XaSession session) throws Exception {
-    BranchId branch = attempt.branch(RESTORED, 0);
+  private static BranchId prepare(Ownership attempt, XaSession session, int number)
+      throws Exception {
+    BranchId branch = attempt.branch(RESTORED, number);
     session.start(branch);
     attempt.begin(session.connection());
     session.prepare(branch);
@@ -84,7 +99,7 @@ class OwnershipTest {
     try (XaSession session = database.connectXa();
         XaSession woken = database.connectXa()) {
       take(successor, session);
-      BranchId branch = prepare(successor, session);
+      BranchId branch = prepare(successor, session, 0);
       assertShutOut(frozen, woken);
       assertThat(session.inDoubt(successor.scope())).containsExactly(branch);
       session.commit(branch);
@@ -113,7 +128,7 @@ class OwnershipTest {
     try (XaSession session = database.connectXa();
         XaSession other = database.connectXa()) {
       take(predecessor, session);
-      prepare(predecessor, session);
+      prepare(predecessor, session, 0);
       take(later, other);
       assertThat(other.inDoubt(later.scope())).isEmpty();
       assertThat(later.rolledBack()).isOne();
@@ -121,6 +136,110 @@ class OwnershipTest {
       session.connection().setAutoCommit(false);
       assertThatThrownBy(() -> predecessor.begin(session.connection()))
           .isInstanceOf(RecoverableSinkException.class);
+    }
+  }
+
+  /** As one that completes its checkpoint only now. */
+  @Test
+  void shouldNotCommitOnceAnotherJobOwnsThePipeline() throws Exception {
+    Ownership woken = attempt();
+    Ownership heir = attemptOf(HEIR);
+    try (XaSession session = database.connectXa();
+        BranchCommitter committer = new BranchCommitter(spec, JOB);
+        BranchCommitter heirs = new BranchCommitter(spec, HEIR)) {
+      BranchId branch;
+      try (XaSession before = database.connectXa()) {
+        take(woken, before);
+        commit(committer, prepare(woken, before, 0));
+        branch = prepare(woken, before, 1);
+      }
+      owner(HEIR).take(session.connection());
+      assertTakenOver(committer, branch);
+      assertThat(session.inDoubt(woken.scope())).containsExactly(branch);
+
+      take(heir, session);
+      assertThat(heir.rolledBack()).isOne();
+      // That it is gone is no loss then.
+      assertTakenOver(committer, branch);
+      commit(heirs, prepare(heir, session, 0));
+    }
+  }
+
+  private static void commit(BranchCommitter committer, BranchId branch) throws Exception {
+    committer.commit(List.of(new Request(new Branch(branch, 1, "some"))));
+  }
+
+  private static void assertTakenOver(BranchCommitter committer, BranchId branch) {
+    assertThatThrownBy(() -> commit(committer, branch))
+        .isInstanceOf(RecoverableSinkException.class)
+        .hasMessage(
+            "another job has taken pipeline test over; nothing of this one is committed any more");
+  }
+
+  private record Request(Branch getCommittable) implements Committer.CommitRequest<Branch> {
+    @Override
+    public int getNumberOfRetries() {
+      return 0;
+    }
+
+    @Override
+    public void signalFailedWithKnownReason(Throwable cause) {
+      throw new AssertionError(cause);
+    }
+
+    @Override
+    public void signalFailedWithUnknownReason(Throwable cause) {
+      throw new AssertionError(cause);
+    }
+
+    @Override
+    public void retryLater() {
+      throw new AssertionError("left to Flink");
+    }
+
+    @Override
+    public void updateAndRetryLater(Branch committable) {
+      throw new AssertionError("left to Flink");
+    }
+
+    @Override
+    public void signalAlreadyCommitted() {}
+  }
+
+  @Test
+  void shouldLetACommitEndBeforeThePipelineIsTaken() throws Exception {
+    try (XaSession committing = database.connectXa();
+        XaSession heir = database.connectXa()) {
+      owner(JOB).take(committing.connection());
+      owner(JOB).begin(committing.connection());
+      CompletableFuture<Void> taken =
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  owner(HEIR).take(heir.connection());
+                } catch (SQLException | IOException | InterruptedException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      assertThatThrownBy(() -> taken.get(1, TimeUnit.SECONDS)).isInstanceOf(TimeoutException.class);
+      assertThat(target.rows("SELECT job FROM pipeline_owner")).containsExactly(JOB);
+      owner(JOB).end(committing.connection());
+      taken.get(10, TimeUnit.SECONDS);
+      assertThat(target.rows("SELECT job FROM pipeline_owner")).containsExactly(HEIR);
+    }
+  }
+
+  @Test
+  void shouldEndTheSessionOfACommitThatIsFrozen() throws Exception {
+    try (XaSession frozen = database.connectXa();
+        XaSession heir = database.connectXa()) {
+      owner(JOB).take(frozen.connection());
+      owner(JOB).begin(frozen.connection());
+      owner(HEIR).take(heir.connection());
+      assertThat(target.rows("SELECT job FROM pipeline_owner")).containsExactly(HEIR);
+      assertThatThrownBy(() -> owner(JOB).begin(frozen.connection()))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("terminating connection due to administrator command");
     }
   }
 }

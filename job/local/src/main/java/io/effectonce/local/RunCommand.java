@@ -79,6 +79,9 @@ final class RunCommand implements Callable<Integer> {
     PipelineSpec spec = Pipelines.load(file, surroundings.environment());
     Path state = surroundings.stateDirectory().resolve(spec.name()).toAbsolutePath();
     logs.to(state.resolve("effectonce.log"));
+    if (from != null) {
+      savedState(from, Set.of());
+    }
     Set<String> lastJobs = Preflight.database(spec);
     Configuration settings = RunSettings.of(spec, state, choices(lastJobs));
     EndOffsets ends = Preflight.kafka(spec, untilEnd);
@@ -107,7 +110,12 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private RunSettings.Choices choices(Set<String> lastJobs) throws CommandException, IOException {
-    return new RunSettings.Choices(from == null ? null : savedState(from, lastJobs), port);
+    if (from == null) {
+      return new RunSettings.Choices(null, port);
+    }
+    Path found = savedState(from, lastJobs);
+    terminal.notice("resuming from " + found);
+    return new RunSettings.Choices(found, port);
   }
 
   private Path savedState(Path path, Set<String> lastJobs) throws CommandException, IOException {
@@ -120,7 +128,6 @@ final class RunCommand implements Callable<Integer> {
                             + (Files.exists(path)
                                 ? " holds no complete savepoint or checkpoint (no _metadata)"
                                 : " isn't there")));
-    terminal.notice("resuming from " + found);
     return found.toAbsolutePath();
   }
 

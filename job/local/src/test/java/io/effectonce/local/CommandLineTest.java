@@ -86,7 +86,7 @@ class CommandLineTest {
     Shell.Outcome outcome =
         shell.run("run", EXAMPLE.toString(), "--from", directory.resolve("gone").toString());
     assertThat(outcome.exitCode()).isEqualTo(2);
-    assertThat(outcome.err()).contains("holds no complete savepoint or checkpoint");
+    assertThat(outcome.err()).contains("gone isn't there");
   }
 
   @Test

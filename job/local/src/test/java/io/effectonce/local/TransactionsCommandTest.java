@@ -78,7 +78,8 @@ class TransactionsCommandTest {
       postgresql.execute(DATABASE, "ROLLBACK PREPARED '" + gid + "'");
     }
     postgresql.execute(
-        DATABASE, "TRUNCATE user_points, commit_marker, prepared_branch, writer_fence");
+        DATABASE,
+        "TRUNCATE user_points, commit_marker, prepared_branch, writer_fence, pipeline_owner");
   }
 
   @Test
