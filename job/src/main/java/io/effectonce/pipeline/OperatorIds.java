@@ -7,6 +7,7 @@ final class OperatorIds {
   static final String FILTER = "filter";
   static final String EFFECTS = "effects";
   static final String AUDIT = "audit";
+  static final String DEAD_LETTERS = "dead-letters";
 
   private OperatorIds() {}
 }

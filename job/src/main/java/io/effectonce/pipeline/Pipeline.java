@@ -4,6 +4,7 @@ import io.effectonce.dedup.FilterFunction;
 import io.effectonce.event.Decoded;
 import io.effectonce.event.SourceRecord;
 import io.effectonce.sink.DuplicatesAudit;
+import io.effectonce.source.DeadLetterTopic;
 import io.effectonce.source.DecodeFunction;
 import io.effectonce.spec.PipelineSpec;
 import io.effectonce.types.EventTypes;
@@ -34,6 +35,9 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
  *                                        |
  *                                        +.duplicates.> audit        (only with duplicates.table)
  * </pre>
+ *
+ * <p>With {@code dead-letters.topic} what passes the filter also goes to a sink, chained like the
+ * effects', that publishes the rejects.
  *
  * <p>The order of a business ID survives the second shuffle: all its events come from one filter
  * subtask, and those of one route go to one writer. A reject travels with the events, on the way
@@ -84,6 +88,12 @@ public final class Pipeline {
       sink.setParallelism(writers);
     }
 
+    if (spec.deadLetters().topic() != null) {
+      passed
+          .sinkTo(DeadLetterTopic.sink(spec))
+          .uid(OperatorIds.DEAD_LETTERS)
+          .name(OperatorIds.DEAD_LETTERS);
+    }
     if (spec.duplicates().table() != null) {
       passed
           .getSideOutput(FilterFunction.DUPLICATES)

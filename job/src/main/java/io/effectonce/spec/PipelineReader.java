@@ -71,6 +71,8 @@ final class PipelineReader {
     rules.windowsAreOfOperations();
     rules.incrementsHaveALedger();
     source.ifRead(rules::replayTopicIsApart);
+    source.ifRead(
+        read -> deadLetters.ifRead(letters -> rules.topicIsApart(letters.spec().topic(), read)));
     event.ifRead(rules::constantOperationExists);
     dedup.ifRead(read -> sink.ifRead(target -> rules.ledgerOutlivesWindows(read, target)));
 
@@ -110,7 +112,7 @@ final class PipelineReader {
   /** What the section says, of which the source takes the replay topic. */
   private record DeadLetters(DeadLettersSpec spec, Optional<String> replayTopic) {
     static final DeadLetters DEFAULTS =
-        new DeadLetters(new DeadLettersSpec(DEFAULT_STOP_AFTER), Optional.empty());
+        new DeadLetters(new DeadLettersSpec(DEFAULT_STOP_AFTER, null), Optional.empty());
   }
 
   private static Read<DeadLetters> deadLetters(Section section) {
@@ -119,19 +121,20 @@ final class PipelineReader {
             "stop-after", DEFAULT_STOP_AFTER, scalar(Scalars.wholeNumber(1, Integer.MAX_VALUE)));
     Read<Optional<String>> replayTopic =
         section.optional("replay-topic", scalar(SourceReader::topic));
-    Read<Optional<String>> topic = section.optional("topic", PipelineReader::onlyNull);
-    return topic.then(
-        none ->
-            Read.build(
-                () ->
-                    new DeadLetters(new DeadLettersSpec(stopAfter.value()), replayTopic.value())));
+    Read<Optional<Optional<String>>> topic =
+        section.optional("topic", PipelineReader::optionalTopic);
+    return Read.build(
+        () ->
+            new DeadLetters(
+                new DeadLettersSpec(
+                    stopAfter.value(), topic.value().flatMap(name -> name).orElse(null)),
+                replayTopic.value()));
   }
 
-  private static Read<String> onlyNull(Place place) {
+  private static Read<Optional<String>> optionalTopic(Place place) {
     return Place.isNull(place.node())
-        ? Read.of("")
-        : place.problem(
-            "must be null: this release keeps dead letters in the table dead_letter only");
+        ? Read.of(Optional.empty())
+        : scalar(text -> Optional.of(SourceReader.topic(text))).read(place);
   }
 
   private static Read<DuplicatesSpec> duplicates(Section section) {

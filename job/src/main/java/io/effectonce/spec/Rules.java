@@ -8,6 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What must hold between sections. Each rule looks at what it needs alone, so that it finds its
@@ -29,18 +30,36 @@ final class Rules {
         .forEach(this::requireOperation);
   }
 
-  /** What is replayed must not come back as an ordinary record, here or at other consumers. */
-  void replayTopicIsApart(SourceSpec source) {
-    String topic = source.replayTopic();
-    Pattern pattern = source.topicPattern();
-    if (!source.topics().contains(topic)
-        && (pattern == null || !pattern.matcher(topic).matches())) {
+  /** A dead letter must not come back as a record, and become another one. */
+  void topicIsApart(@Nullable String topic, SourceSpec source) {
+    if (topic == null) {
       return;
     }
     String mustNot =
-        pattern == null
-            ? "must not be one of source.topics"
-            : "must not match source.topic-pattern";
+        topic.equals(source.replayTopic())
+            ? "must not be the replay topic"
+            : mustNotRead(topic, source);
+    if (mustNot != null) {
+      root.find("dead-letters", "topic")
+          .ifPresent(place -> place.problem("was '" + topic + "' but " + mustNot));
+    }
+  }
+
+  private static @Nullable String mustNotRead(String topic, SourceSpec source) {
+    Pattern pattern = source.topicPattern();
+    if (pattern == null) {
+      return source.topics().contains(topic) ? "must not be one of source.topics" : null;
+    }
+    return pattern.matcher(topic).matches() ? "must not match source.topic-pattern" : null;
+  }
+
+  /** What is replayed must not come back as an ordinary record, here or at other consumers. */
+  void replayTopicIsApart(SourceSpec source) {
+    String topic = source.replayTopic();
+    String mustNot = mustNotRead(topic, source);
+    if (mustNot == null) {
+      return;
+    }
     root.find("dead-letters", "replay-topic")
         .ifPresentOrElse(
             place -> place.problem("was '" + topic + "' but " + mustNot),

@@ -102,7 +102,7 @@ final class Pipelines {
             routeBy,
             /* parallelism= */ null,
             Duration.ofDays(90)),
-        new DeadLettersSpec(10_000),
+        new DeadLettersSpec(10_000, null),
         new DuplicatesSpec(null),
         Map.of());
   }

@@ -101,7 +101,7 @@ class FullMappingTest {
         route-by: //customer/id
         parallelism: 3
         markers: { keep: 30 d }
-      dead-letters: { topic: null, replay-topic: points-again, stop-after: 100 }
+      dead-letters: { topic: points-dead, replay-topic: points-again, stop-after: 100 }
       duplicates: { table: audit.duplicates }
       flink:
         parallelism.default: 4
@@ -197,7 +197,7 @@ class FullMappingTest {
                 record("/customer/id"),
                 3,
                 Duration.ofDays(30)),
-            new DeadLettersSpec(100),
+            new DeadLettersSpec(100, "points-dead"),
             new DuplicatesSpec("audit.duplicates"),
             Map.of("parallelism.default", "4", "env.hosts", "a;'b;c'"));
 
@@ -250,7 +250,7 @@ class FullMappingTest {
                     /* routeBy= */ null,
                     /* parallelism= */ null,
                     Duration.ofDays(90)),
-                new DeadLettersSpec(10_000),
+                new DeadLettersSpec(10_000, null),
                 new DuplicatesSpec(null),
                 Map.of()));
   }
@@ -283,7 +283,7 @@ class FullMappingTest {
                 /* routeBy= */ null,
                 /* parallelism= */ null,
                 Duration.ofDays(90)));
-    assertThat(spec.deadLetters()).isEqualTo(new DeadLettersSpec(10_000));
+    assertThat(spec.deadLetters()).isEqualTo(new DeadLettersSpec(10_000, null));
     assertThat(spec.duplicates()).isEqualTo(new DuplicatesSpec(null));
     assertThat(spec.flink()).isEmpty();
   }

@@ -441,17 +441,17 @@ class ProblemsTest {
             "increment without a ledger",
             increment("commit: local\n  ledger: off"),
             List.of(
-                "pipeline.yaml:12  operations.CREATE[0].increment  needs the ledger, which is off, or"
-                    + " commit: xa: a repeated event would be added again")),
+                "pipeline.yaml:12  operations.CREATE[0].increment  needs the ledger, which is off,"
+                    + " or commit: xa: a repeated event would be added again")),
         arguments(
             "increment without a ledger, in a file that doesn't say how to commit",
             increment("ledger: off"),
             List.of(
-                "pipeline.yaml:12  operations.CREATE[0].increment  needs the ledger, which is off, or"
-                    + " commit: xa: a repeated event would be added again",
-                "pipeline.yaml:15  sink.commit  is missing; choose local, one transaction per batch, or"
-                    + " xa, two-phase commit, by which everything of a checkpoint becomes visible at"
-                    + " once")),
+                "pipeline.yaml:12  operations.CREATE[0].increment  needs the ledger, which is off,"
+                    + " or commit: xa: a repeated event would be added again",
+                "pipeline.yaml:15  sink.commit  is missing; choose local, one transaction per"
+                    + " batch, or xa, two-phase commit, by which everything of a checkpoint becomes"
+                    + " visible at once")),
         spoiled(
             "max-rows",
             "commit: local",
@@ -470,9 +470,19 @@ class ProblemsTest {
         spoiled(
             "dead letters' topic",
             "sink:\n",
-            "dead-letters: { topic: dead, stop-after: 7 }\nsink:\n",
-            "15  dead-letters.topic  must be null: this release keeps dead letters in the table"
-                + " dead_letter only"),
+            "dead-letters: { topic: dead letters }\nsink:\n",
+            "15  dead-letters.topic  was 'dead letters' but must be a topic's name: 1 to 249"
+                + " letters, digits, dots, underscores and hyphens"),
+        spoiled(
+            "dead letters' topic that is read",
+            "sink:\n",
+            "dead-letters: { topic: orders }\nsink:\n",
+            "15  dead-letters.topic  was 'orders' but must not be one of source.topics"),
+        spoiled(
+            "dead letters' topic that is the replay topic",
+            "sink:\n",
+            "dead-letters: { topic: shop.replay }\nsink:\n",
+            "15  dead-letters.topic  was 'shop.replay' but must not be the replay topic"),
         spoiled(
             "replay topic's name",
             "sink:\n",

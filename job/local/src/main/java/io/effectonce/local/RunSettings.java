@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The Flink settings of a pipeline that runs in this process, under what its file says. */
 final class RunSettings {
+  private static final int RETAINED_CHECKPOINTS = 3;
   private static final int MAX_DEFAULT_PARALLELISM = 4;
 
   private RunSettings() {}
@@ -35,6 +36,9 @@ final class RunSettings {
     Configuration settings = Pipelines.settings(spec);
     setIfAbsent(settings, CheckpointingOptions.CHECKPOINTS_DIRECTORY, uri(state, "checkpoints"));
     setIfAbsent(settings, CheckpointingOptions.SAVEPOINT_DIRECTORY, uri(state, "savepoints"));
+    // A process that was frozen may complete one when it wakes up, and remove the one before from
+    // under whoever has gone on from it.
+    setIfAbsent(settings, CheckpointingOptions.MAX_RETAINED_CHECKPOINTS, RETAINED_CHECKPOINTS);
     // Not where Flink's own shutdown hooks clean up while the last savepoint is still being taken.
     setIfAbsent(settings, RocksDBOptions.LOCAL_DIRECTORIES, state.resolve("working").toString());
     setIfAbsent(settings, CoreOptions.TMP_DIRS, state.resolve("tmp").toString());
