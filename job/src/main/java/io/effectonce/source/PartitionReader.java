@@ -4,11 +4,14 @@ import io.effectonce.event.SourceRecord;
 import io.effectonce.spec.SourceSpec;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.function.ToLongFunction;
@@ -20,8 +23,11 @@ import org.apache.flink.core.io.InputStatus;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
 import org.apache.kafka.common.TopicPartition;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * KafkaSource's reader, with three things added.
@@ -32,15 +38,24 @@ import org.apache.kafka.common.TopicPartition;
  *   <li>A partition that was read to its end stays in the state with that offset. KafkaSource
  *       forgets it, and since its enumerator still takes it for assigned, a job restored from there
  *       would never read it again.
+ *   <li>A run that ends leaves the group its offsets. KafkaSource's own commit of the last ones is
+ *       lost if it hasn't been sent when the reader closes, a moment later.
  *   <li>An offset that is gone ends the job.
  * </ul>
  */
 @SuppressWarnings("try") // close() is as the interface has it.
 final class PartitionReader implements SourceReader<SourceRecord, KafkaPartitionSplit> {
+  private static final Logger LOG = LoggerFactory.getLogger(PartitionReader.class);
+
   private final SourceReader<SourceRecord, KafkaPartitionSplit> reader;
   private final SourceSpec source;
   private final ToLongFunction<TopicPartition> ends;
   private final Map<String, KafkaPartitionSplit> assigned = new LinkedHashMap<>();
+
+  /** By checkpoint, from the newest one that has completed. */
+  private final NavigableMap<Long, List<KafkaPartitionSplit>> snapshots = new TreeMap<>();
+
+  private boolean completed;
 
   /**
    * @param ends the offset at which to stop in a partition, or {@link
@@ -74,6 +89,7 @@ final class PartitionReader implements SourceReader<SourceRecord, KafkaPartition
     Map<String, KafkaPartitionSplit> finished = new LinkedHashMap<>(assigned);
     splits.forEach(split -> finished.remove(split.splitId()));
     finished.values().forEach(split -> splits.add(atItsEnd(split)));
+    snapshots.put(checkpoint, splits);
     return splits;
   }
 
@@ -102,10 +118,7 @@ final class PartitionReader implements SourceReader<SourceRecord, KafkaPartition
 
   /** The log's range for the message; the fault is certain without it. */
   private String range(TopicPartition partition) {
-    Properties properties = ClientProperties.of(source);
-    properties.setProperty(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "10000");
-    properties.setProperty(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, "10000");
-    try (Admin admin = Admin.create(properties)) {
+    try (Admin admin = Admin.create(impatient())) {
       return new LogRange(
               offset(admin, partition, OffsetSpec.earliest()),
               offset(admin, partition, OffsetSpec.latest()))
@@ -151,15 +164,48 @@ final class PartitionReader implements SourceReader<SourceRecord, KafkaPartition
   @Override
   public void notifyCheckpointComplete(long checkpoint) throws Exception {
     reader.notifyCheckpointComplete(checkpoint);
+    snapshots.headMap(checkpoint).clear();
+    completed = snapshots.containsKey(checkpoint);
   }
 
   @Override
   public void notifyCheckpointAborted(long checkpoint) throws Exception {
     reader.notifyCheckpointAborted(checkpoint);
+    snapshots.remove(checkpoint);
   }
 
   @Override
   public void close() throws Exception {
     reader.close();
+    if (completed) {
+      leaveOffsets(snapshots.firstEntry().getValue());
+    }
+  }
+
+  private void leaveOffsets(List<KafkaPartitionSplit> splits) {
+    Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+    for (KafkaPartitionSplit split : splits) {
+      // An unbounded run's group follows its checkpoints, and a later one may be under way.
+      if (split.getStoppingOffset().isPresent() && split.getStartingOffset() >= 0) {
+        offsets.put(split.getTopicPartition(), new OffsetAndMetadata(split.getStartingOffset()));
+      }
+    }
+    if (offsets.isEmpty()) {
+      return;
+    }
+    try (Admin admin = Admin.create(impatient())) {
+      admin.alterConsumerGroupOffsets(source.groupId(), offsets).all().get();
+    } catch (ExecutionException | RuntimeException e) {
+      LOG.warn("the offsets of group {} could not be committed", source.groupId(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private Properties impatient() {
+    Properties properties = ClientProperties.of(source);
+    properties.setProperty(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "10000");
+    properties.setProperty(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, "10000");
+    return properties;
   }
 }

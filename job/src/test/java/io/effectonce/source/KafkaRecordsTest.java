@@ -37,11 +37,14 @@ import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.test.junit5.InjectClusterClient;
 import org.apache.flink.test.junit5.MiniClusterExtension;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -192,6 +195,19 @@ class KafkaRecordsTest {
     return offsets;
   }
 
+  private long lastStableOffset() throws Exception {
+    TopicPartition partition = new TopicPartition(topic, 0);
+    try (Admin admin = admin()) {
+      return admin
+          .listOffsets(
+              Map.of(partition, OffsetSpec.latest()),
+              new ListOffsetsOptions(IsolationLevel.READ_COMMITTED))
+          .partitionResult(partition)
+          .get()
+          .offset();
+    }
+  }
+
   private void deleteBefore(int partition, long offset) throws Exception {
     try (Admin admin = admin()) {
       admin
@@ -291,7 +307,9 @@ class KafkaRecordsTest {
         sendIn(done, "e-2");
         done.commitTransaction();
         open.beginTransaction();
-        sendIn(open, "e-3");
+        long firstOpen = open.send(new ProducerRecord<>(topic, 0, null, "e-3")).get().offset();
+        // The broker marks the end of a transaction a moment after it has said so.
+        await().atMost(PATIENCE).until(() -> lastStableOffset() == firstOpen);
 
         assertThat(new Run().untilEnd(spec(GROUP))).containsExactly("e-2");
         open.abortTransaction();
