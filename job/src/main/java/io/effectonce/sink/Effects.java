@@ -36,6 +36,8 @@ import org.jspecify.annotations.Nullable;
 final class Effects {
   private static final String FOREIGN_KEY_VIOLATION = "23503";
 
+  private static final String AFTER_A_PART = "RELEASE SAVEPOINT part; SAVEPOINT part";
+
   private final Dialect dialect;
   private final String pipeline;
   private final boolean ledger;
@@ -46,12 +48,14 @@ final class Effects {
   /** What to do when the database refuses data. */
   enum Refusal {
     /**
-     * Let the error through: the caller rolls back and comes again with {@link #ISOLATE}. The cheap
-     * way, for most batches.
+     * Let the error through: the caller rolls back and comes again with {@link #ISOLATE_REFUSED}.
+     * The cheap way, for most batches.
      */
     FAIL,
     /** Find the events that are refused, make them dead letters, and apply the others. */
-    ISOLATE
+    ISOLATE,
+    /** The same for a batch that was refused as a whole: that isn't tried again. */
+    ISOLATE_REFUSED
   }
 
   /**
@@ -127,6 +131,11 @@ final class Effects {
     private final Connection connection;
     private final Refusal refusal;
     private final List<EventKey> corrected = new ArrayList<>();
+
+    /**
+     * What sets a savepoint behind what has been applied, in one round trip; null if there is one.
+     */
+    private @Nullable String nextPart = "SAVEPOINT part";
 
     Application(Connection connection, Refusal refusal) {
       this.connection = connection;
@@ -303,9 +312,7 @@ final class Effects {
     /** Applies the chunk, and puts its results where the gaps are. */
     private List<Result> fill(List<@Nullable Result> results, Chunk chunk) throws SQLException {
       Iterator<Result> applied =
-          chunk.isEmpty()
-              ? Collections.emptyIterator()
-              : (refusal == Refusal.FAIL ? apply(chunk) : isolate(chunk)).iterator();
+          chunk.isEmpty() ? Collections.emptyIterator() : applied(chunk).iterator();
       List<Result> all = new ArrayList<>(results.size());
       for (Result result : results) {
         all.add(result == null ? applied.next() : result);
@@ -313,25 +320,92 @@ final class Effects {
       return all;
     }
 
-    /** Halves the chunk until what is refused stands alone. */
+    private List<Result> applied(Chunk chunk) throws SQLException {
+      return switch (refusal) {
+        case FAIL -> apply(chunk);
+        case ISOLATE -> halve(chunk);
+        case ISOLATE_REFUSED -> isolate(chunk);
+      };
+    }
+
+    /**
+     * Finds what is refused in a chunk that is refused as a whole. Mostly that is one event, which
+     * is found by halving alone: what comes before it passes in a few parts, and what comes behind
+     * it at once. Of 2,000 events that is 11 to 13 attempts of two round trips each.
+     */
     private List<Result> isolate(Chunk some) throws SQLException {
-      try {
-        return inSavepoint(() -> apply(some));
-      } catch (SQLException e) {
-        if (!concernsData(e)) {
-          throw e;
+      List<Result> all = new ArrayList<>();
+      int end = some.size();
+      @Nullable SQLException last = null;
+      while (end - all.size() > 1) {
+        int middle = (all.size() + end) / 2;
+        Chunk part = some.part(all.size(), middle);
+        last = attempt(part, all);
+        if (last != null) {
+          end = middle;
         }
-        if (some.size() == 1) {
-          Event event = some.events().get(0);
-          return List.of(
-              dialect.classify(e) == Dialect.Failure.APART
-                  ? applyAlone(event, some.touches().get(0))
-                  : Result.deadLetter(refused(event, e)));
-        }
-        List<Result> all = new ArrayList<>(isolate(some.part(0, some.size() / 2)));
-        all.addAll(isolate(some.part(some.size() / 2, some.size())));
+      }
+      if (last == null) {
+        // The one that is left was refused among others only: it may pass alone.
+        all.addAll(halve(some.part(all.size(), end)));
+      } else {
+        all.add(refusedAlone(some.part(all.size(), end), last));
+      }
+      if (end < some.size()) {
+        all.addAll(halve(some.part(end, some.size())));
+      }
+      return all;
+    }
+
+    /** Halves the chunk until what is refused stands alone. */
+    private List<Result> halve(Chunk some) throws SQLException {
+      List<Result> all = new ArrayList<>();
+      SQLException error = attempt(some, all);
+      if (error == null) {
         return all;
       }
+      if (some.size() == 1) {
+        return List.of(refusedAlone(some, error));
+      }
+      all.addAll(halve(some.part(0, some.size() / 2)));
+      all.addAll(halve(some.part(some.size() / 2, some.size())));
+      return all;
+    }
+
+    /**
+     * Applies a chunk if it passes.
+     *
+     * @param all takes its results
+     * @return why it was refused, null if it wasn't
+     */
+    private @Nullable SQLException attempt(Chunk some, List<Result> all) throws SQLException {
+      try (Statement statement = connection.createStatement()) {
+        if (nextPart != null) {
+          statement.execute(nextPart);
+          nextPart = null;
+        }
+        try {
+          all.addAll(apply(some));
+        } catch (SQLException e) {
+          if (!concernsData(e)) {
+            throw e;
+          }
+          statement.execute("ROLLBACK TO SAVEPOINT part");
+          return e;
+        }
+        nextPart = AFTER_A_PART;
+        return null;
+      }
+    }
+
+    private Result refusedAlone(Chunk one, SQLException error) throws SQLException {
+      Event event = one.events().get(0);
+      if (dialect.classify(error) != Dialect.Failure.APART) {
+        return Result.deadLetter(refused(event, error));
+      }
+      Result result = applyAlone(event, one.touches().get(0));
+      nextPart = AFTER_A_PART;
+      return result;
     }
 
     /**

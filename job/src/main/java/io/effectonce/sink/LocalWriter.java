@@ -153,7 +153,7 @@ final class LocalWriter implements EffectsWriter {
           throw e;
         }
         current.connection.rollback();
-        return commit(current, Effects.Refusal.ISOLATE);
+        return commit(current, Effects.Refusal.ISOLATE_REFUSED);
       }
     } catch (SQLException e) {
       closeSession();

@@ -318,7 +318,7 @@ final class XaWriter implements EffectsWriter {
           throw e;
         }
         statement.execute("ROLLBACK TO SAVEPOINT batch");
-        results = started.effects.applyFirst(connection, batch, Effects.Refusal.ISOLATE);
+        results = started.effects.applyFirst(connection, batch, Effects.Refusal.ISOLATE_REFUSED);
       }
       statement.execute("RELEASE SAVEPOINT batch");
     }

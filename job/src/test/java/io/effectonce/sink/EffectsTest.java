@@ -11,10 +11,17 @@ import io.effectonce.jdbc.Dialect;
 import io.effectonce.testkit.TestDatabase;
 import io.effectonce.testkit.TestPipeline;
 import java.io.IOException;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntPredicate;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -842,6 +849,99 @@ class EffectsTest {
       assertThatThrownBy(() -> apply(pipeline, Effects.Refusal.FAIL, List.of()))
           .cause()
           .hasMessage("operations.A: table t, column b is text, to which nothing can be added");
+    }
+  }
+
+  /** kafka-connect-jdbc PR 999: one bad row takes good ones with it. */
+  @Nested
+  class OneBadRowAmongMany {
+    private static final int EVENTS = 2_000;
+
+    private final TestPipeline pipeline =
+        TestPipeline.of(
+            database.execute(
+                "CREATE TABLE payments (id int PRIMARY KEY, amount int CHECK (amount >= 0))"),
+            """
+            operations: { PAY: [ { upsert: payments, key: { id: /id }, set: { amount: /amount } } ] }
+            """,
+            LOCAL);
+
+    private List<Decoded> batch(IntPredicate bad) {
+      String[] events = new String[EVENTS];
+      for (int i = 0; i < EVENTS; i++) {
+        events[i] = "{'id':%d,'op':'PAY','amount':%d}".formatted(i, bad.test(i) ? -1 : 1);
+      }
+      return pipeline.decode(events);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 999, 1_000, 1_365, 1_998, 1_999})
+    void shouldBeFoundWithinThirtyRoundTrips(int bad) throws Exception {
+      List<Decoded> batch = batch(i -> i == bad);
+      Database target = new Database(pipeline.spec().sink(), pipeline.spec().name());
+      AtomicInteger roundTrips = new AtomicInteger();
+      List<Result> results;
+      try (Connection connection = target.connect()) {
+        Effects effects = new Effects(connection, target.dialect(), pipeline.spec());
+        connection.commit();
+        Connection counted = counting(Connection.class, connection, roundTrips);
+        // As a writer does it.
+        assertThatThrownBy(() -> effects.applyFirst(counted, batch, Effects.Refusal.FAIL))
+            .hasMessageContaining("payments_amount_check");
+        counted.rollback();
+        results = effects.applyFirst(counted, batch, Effects.Refusal.ISOLATE_REFUSED);
+        counted.commit();
+      }
+      assertThat(results).hasSize(EVENTS);
+      assertThat(results.stream().filter(result -> result.reject() != null)).hasSize(1);
+      assertThat(results.get(bad).reject()).isNotNull();
+      assertThat(
+              database.rows(
+                  "SELECT count(*), min(amount), bool_or(id = %d) FROM payments".formatted(bad)))
+          .containsExactly("1999 | 1 | f");
+      assertThat(database.rows("SELECT business_id, reason FROM dead_letter"))
+          .containsExactly(bad + " | refused");
+      assertThat(roundTrips).hasValueLessThanOrEqualTo(30);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 700})
+    void shouldBeFoundAmongOthers(int every) {
+      List<String> results =
+          apply(pipeline, Effects.Refusal.ISOLATE_REFUSED, batch(i -> i % every == 0));
+      for (int i = 0; i < EVENTS; i++) {
+        assertThat(results.get(i)).startsWith(i % every == 0 ? "REFUSED: " : "APPLIED");
+      }
+      int bad = (EVENTS + every - 1) / every;
+      assertThat(database.number("SELECT count(*) FROM dead_letter")).isEqualTo(bad);
+      assertThat(database.number("SELECT count(*) FROM payments WHERE amount = 1"))
+          .isEqualTo(EVENTS - bad);
+    }
+
+    /** Counts what waits for the server's answer. */
+    private static <T> T counting(Class<T> type, T inner, AtomicInteger roundTrips) {
+      InvocationHandler handler =
+          (proxy, method, arguments) -> {
+            if (method.getName().startsWith("execute")
+                || method.getName().equals("commit")
+                || method.getName().equals("rollback")) {
+              roundTrips.incrementAndGet();
+            }
+            Object result;
+            try {
+              result = method.invoke(inner, arguments);
+            } catch (InvocationTargetException e) {
+              throw e.getCause();
+            }
+            if (result instanceof PreparedStatement statement) {
+              return counting(PreparedStatement.class, statement, roundTrips);
+            }
+            return result instanceof Statement statement
+                ? counting(Statement.class, statement, roundTrips)
+                : result;
+          };
+      return type.cast(
+          Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
     }
   }
 }

@@ -191,17 +191,24 @@ class EmbeddedKafkaTest {
 
   private List<String> values(String topic, String isolation) {
     TopicPartition partition = new TopicPartition(topic, 0);
+    long end = endOfLog(partition);
     try (KafkaConsumer<String, String> consumer = consumer(isolation, "reader")) {
       consumer.assign(List.of(partition));
       consumer.seekToBeginning(List.of(partition));
-      long end = consumer.endOffsets(List.of(partition), LIMIT).get(partition);
       List<String> values = new ArrayList<>();
       long deadline = System.nanoTime() + LIMIT.toNanos();
       while (consumer.position(partition, LIMIT) < end && System.nanoTime() < deadline) {
         consumer.poll(Duration.ofMillis(100)).forEach(record -> values.add(record.value()));
       }
-      assertThat(consumer.position(partition, LIMIT)).isEqualTo(end);
+      assertThat(consumer.position(partition, LIMIT)).isGreaterThanOrEqualTo(end);
       return values;
+    }
+  }
+
+  /** Not what is committed: the broker marks the end of a transaction a moment after it says so. */
+  private long endOfLog(TopicPartition partition) {
+    try (KafkaConsumer<String, String> consumer = consumer("read_uncommitted", "reader")) {
+      return consumer.endOffsets(List.of(partition), LIMIT).get(partition);
     }
   }
 
