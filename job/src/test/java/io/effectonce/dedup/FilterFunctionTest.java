@@ -97,6 +97,22 @@ class FilterFunctionTest {
       }
     }
 
+    /** In the ledger and in tables they are one key, too. kafka-connect-cosmosdb #85. */
+    @Test
+    void shouldTakeAllWaysToWriteOneForOneKeyAndZeroOneForAnother() throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        String event = "{'id':%s,'op':'PAY','amount':100}";
+        filter.take(event.formatted("1"), event.formatted("1.0"), event.formatted("1e0"));
+        assertThat(filter.duplicates()).isEqualTo(Map.of("PAY", 2L));
+        filter.take(event.formatted("'1'"));
+        assertThat(filter.entries()).isEqualTo(1);
+        assertThat(filter.take(event.formatted("'01'"), event.formatted("'1.0'")))
+            .containsExactly("FIRST", "FIRST");
+        assertThat(filter.entries()).isEqualTo(3);
+      }
+    }
+
+    /** powertools-lambda-typescript #1499. */
     @Test
     void shouldPassAConflictOnAndKeepRememberingTheFirst() throws Exception {
       TestPipeline pipeline = pipeline("{ window: 1 h }");
@@ -242,6 +258,18 @@ class FilterFunctionTest {
         assertThat(filter.take(WITHOUT_KEY, WITHOUT_KEY, "", "nonsense", "nonsense"))
             .containsExactly("BAD_KEY", "BAD_KEY", "EMPTY", "MALFORMED", "MALFORMED");
         assertThat(filter.entries()).isZero();
+      }
+    }
+
+    /** None is taken for another's duplicate. powertools-lambda-java #1200. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "'id':null,", "'id':'',"})
+    void shouldPassEveryEventWhoseKeyIsMissing(String id) throws Exception {
+      try (FilterSubtask filter = FilterSubtask.start(pipeline("{ window: 1 h }"))) {
+        String event = "{" + id + "'op':'PAY','amount':100}";
+        assertThat(filter.take(event, event)).containsExactly("BAD_KEY", "BAD_KEY");
+        assertThat(filter.entries()).isZero();
+        assertThat(filter.duplicates()).isEmpty();
       }
     }
 
@@ -453,6 +481,7 @@ class FilterFunctionTest {
           .containsExactly("CONFLICT");
     }
 
+    /** FLINK-32953, FLINK-37295. */
     @Test
     void shouldExpireOlderEntriesAtOnceUnderAShorterWindow() throws Exception {
       OperatorSubtaskState savepoint = savepoint("{ window: 1 h }", PAY);
@@ -461,6 +490,7 @@ class FilterFunctionTest {
       assertThat(restored(savepoint, "{ window: 10 min }", window, PAY)).containsExactly("FIRST");
     }
 
+    /** FLINK-32953, FLINK-37295. */
     @Test
     void shouldExtendWhatIsStillThereUnderALongerWindow() throws Exception {
       OperatorSubtaskState savepoint = savepoint("{ window: 1 h }", PAY);
@@ -468,6 +498,7 @@ class FilterFunctionTest {
       assertThat(restored(savepoint, "{ window: 24 h }", DAY, PAY)).containsExactly("FIRST");
     }
 
+    /** FLINK-32953, FLINK-37295. */
     @Test
     void shouldReviveWhatHadExpiredUnderALongerWindowWhileItIsNotCompacted() throws Exception {
       OperatorSubtaskState savepoint;
@@ -478,11 +509,29 @@ class FilterFunctionTest {
       assertThat(restored(savepoint, "{ window: 24 h }", HOUR.multipliedBy(3), PAY)).isEmpty();
     }
 
+    /** apache/flink PR 6186. */
     @Test
     void shouldLetAnEventThroughToTheLedgerAfterAnOutageLongerThanTheWindow() throws Exception {
       OperatorSubtaskState savepoint = savepoint("{ window: 1 min }", PAY);
       assertThat(restored(savepoint, "{ window: 1 min }", Duration.ofMinutes(2), PAY))
           .containsExactly("FIRST");
+    }
+
+    /** Nobody else would stop it, so its age does. apache/flink PR 6186. */
+    @Test
+    void shouldNotApplyAnEventAgainWithoutALedgerAfterAnOutageLongerThanTheWindow()
+        throws Exception {
+      TestPipeline pipeline = pipeline("{ window: 1 min }", "off", "null");
+      OperatorSubtaskState savepoint;
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        assertThat(filter.take(START, PAY)).containsExactly("FIRST");
+        savepoint = filter.savepoint();
+      }
+      long later = START + Duration.ofMinutes(2).toMillis();
+      try (FilterSubtask filter = FilterSubtask.restore(pipeline, savepoint, later)) {
+        assertThat(filter.take(START, PAY)).containsExactly("TOO_OLD");
+        assertThat(filter.take(later, REFUND)).containsExactly("FIRST");
+      }
     }
 
     @Test

@@ -145,6 +145,7 @@ class PostgresqlBookkeepingTest {
         .containsExactly("a\"b\\c\n\u00e4 | 00ffc3285c22007b", "a\"b\\c\n\u00e4 | null", " | ");
   }
 
+  /** FLINK-11820. */
   @Test
   void shouldKeepWhatADeadLetterDoesNotHaveAsNull() throws SQLException {
     store(
@@ -186,6 +187,21 @@ class PostgresqlBookkeepingTest {
             0));
     assertThat(database.rows("SELECT record_value FROM dead_letter ORDER BY id"))
         .containsExactly("\\x", "null");
+  }
+
+  /** No text of PostgreSQL's holds NUL, but a dead letter must be stored. flink-cdc #2101. */
+  @Test
+  void shouldStoreADeadLetterWhoseKeyValueAndHeadersHoldNul() throws SQLException {
+    byte[] nul = "a\0b".getBytes(StandardCharsets.UTF_8);
+    List<SourceRecord.Header> headers = List.of(new SourceRecord.Header("h\0", nul));
+    SourceRecord record = new SourceRecord("events", 0, 0, 1, nul, nul, headers);
+    store(new Reject(null, Reason.BAD_TEXT, "/name holds the NUL character", record, 0));
+    assertThat(database.rows("SELECT record_key, record_value FROM dead_letter"))
+        .containsExactly("\\x610062 | \\x610062");
+    String stored = database.rows("SELECT record_headers::text FROM dead_letter").get(0);
+    SourceRecord.Header header = Bookkeeping.headers(stored).get(0);
+    assertThat(header.name()).isEqualTo("h\0");
+    assertThat(header.value()).isEqualTo(nul);
   }
 
   @Test

@@ -160,6 +160,7 @@ class PostgresqlFailuresTest {
                 "nowhere", TestDatabase.server().username(), TestDatabase.server().password()));
   }
 
+  /** debezium PR 7762. */
   @Test
   void shouldGiveUpOnAWrongPasswordAndAnUnknownUser() {
     String user = TestDatabase.server().username();
@@ -186,6 +187,7 @@ class PostgresqlFailuresTest {
     assertFails("57014", Failure.TRANSIENT, () -> execute(connection, "SELECT pg_sleep(60)"));
   }
 
+  /** fiware-cygnus #2197. */
   @Test
   void shouldTryAgainAfterADeadlock() throws SQLException {
     try (Connection other = Server.connect(database)) {
@@ -244,6 +246,7 @@ class PostgresqlFailuresTest {
     assertThat(DIALECT.classify(closed)).as(closed.getMessage()).isEqualTo(Failure.TRANSIENT);
   }
 
+  /** HikariCP #1971. */
   @Test
   void shouldTryAgainOnAServerThatIsReadOnly() throws SQLException {
     execute(connection, "SET TRANSACTION READ ONLY");
@@ -251,6 +254,7 @@ class PostgresqlFailuresTest {
         "25006", Failure.TRANSIENT, () -> execute(connection, "INSERT INTO parent VALUES (9)"));
   }
 
+  /** debezium PR 7762. */
   @Test
   void shouldTryAgainWhereNobodyListens() {
     SQLException error =

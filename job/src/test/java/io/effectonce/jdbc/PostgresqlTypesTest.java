@@ -186,6 +186,7 @@ class PostgresqlTypesTest {
         Arguments.of("int4range", text("[1,5)"), "[1,5)"));
   }
 
+  /** KAFKA-10439, flink-cdc #527. */
   @ParameterizedTest
   @MethodSource("exact")
   void shouldStoreExactly(String type, Value value, String stored) throws Exception {
@@ -209,6 +210,7 @@ class PostgresqlTypesTest {
         Arguments.of("integer[]", new Value.Json("[1]"), "integer[]"));
   }
 
+  /** SeaTunnel #6429 and, for numbers, KAFKA-10439. */
   @ParameterizedTest
   @MethodSource("unfit")
   void shouldTakeExactlyOrNotAtAll(String type, Value value, String column) {

@@ -6,12 +6,17 @@ import io.effectonce.testkit.TestCluster;
 import io.effectonce.testkit.TestDatabase;
 import io.effectonce.testkit.TestKafka;
 import io.effectonce.testkit.TestPipeline;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.apache.flink.util.ExceptionUtils;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -161,6 +166,7 @@ abstract class ExactlyOnceContract extends ClusterTest {
     assertThat(sums()).containsExactly("40 | 40 | 40");
   }
 
+  /** fiware-cygnus #2197. */
   @Test
   void shouldRetryABatchThatFailsForAReasonThatPasses() {
     database.execute(
@@ -233,6 +239,7 @@ abstract class ExactlyOnceContract extends ClusterTest {
     assertThat(sums()).containsExactly(sent + " | " + sent + " | " + sent);
   }
 
+  /** debezium PR 7762. */
   @Test
   void shouldSurviveAnOutageOfTheDatabase() {
     TestCluster.Job job = cluster.job(pipeline(FILTER, LEDGER)).start();
@@ -432,6 +439,7 @@ abstract class ExactlyOnceContract extends ClusterTest {
         """);
   }
 
+  /** kafka-connect-jdbc PR 999, flink-cdc #2101, powertools-lambda-typescript #1499. */
   @Test
   void shouldKeepPoisonAsDeadLettersAndGoOn() {
     TestKafka.send(
@@ -472,6 +480,7 @@ abstract class ExactlyOnceContract extends ClusterTest {
             "10 | ledger | conflict");
   }
 
+  /** debezium PR 7762. */
   @Test
   void shouldFailForGoodWithTheCauseWhenTheLoginIsRefused() {
     TestPipeline wrong = pipeline(FILTER, LEDGER).with("password: .*", "password: wrong");
@@ -480,6 +489,164 @@ abstract class ExactlyOnceContract extends ClusterTest {
             "starting to write failed in a way that a retry can't mend: FATAL: password"
                 + " authentication failed")
         .hasStackTraceContaining("(SQLSTATE 28P01)");
+  }
+
+  /**
+   * The cause is told, the password isn't, and nothing is lost. debezium PR 7762,
+   * kafka-connect-jdbc #1196.
+   */
+  @Test
+  void shouldFailForGoodWithTheCauseWhenThePasswordIsChangedWhileItRuns() {
+    String user = database.name() + "_user";
+    database.execute("CREATE ROLE " + user + " SUPERUSER LOGIN PASSWORD 'hunter2'");
+    TestPipeline pipeline =
+        pipeline(FILTER, LEDGER)
+            .with("username: .*", "username: " + user)
+            .with("password: .*", "password: hunter2");
+    TestKafka.send(topic, 0, pays(0, 100));
+    TestCluster.Job job = cluster.job(pipeline).checkpointInterval(Duration.ofHours(1)).start();
+    job.await("applied", 100);
+    String checkpoint = job.checkpoint();
+
+    database.execute("ALTER ROLE " + user + " PASSWORD 'another'");
+    endSessions();
+    TestKafka.send(topic, 0, pays(50, 200));
+    String trace = ExceptionUtils.stringifyException(job.failure());
+    assertThat(trace)
+        .contains("failed in a way that a retry can't mend: FATAL: password authentication failed")
+        .contains("(SQLSTATE 28P01)")
+        .doesNotContain("hunter2");
+
+    database.execute("ALTER ROLE " + user + " PASSWORD 'hunter2'");
+    cluster.job(pipeline).from(checkpoint).run();
+    assertThat(sums()).containsExactly("200 | 200 | 200");
+  }
+
+  private void endSessions() {
+    database.rows(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ="
+            + " 'effectonce/test' AND datname = current_database()");
+  }
+
+  /**
+   * Sessions that began while it was read-only stay so, as they do when another server is promoted,
+   * so the job must open others. HikariCP #1971.
+   */
+  @Test
+  void shouldSurviveAServerThatIsReadOnlyForATime() throws Exception {
+    TestCluster.Job job = cluster.job(pipeline(FILTER, LEDGER)).start();
+    TestKafka.send(topic, 0, pays(0, 500));
+    job.await("applied", 500);
+
+    alterDatabase("SET default_transaction_read_only = on");
+    endSessions();
+    long before = rollbacks();
+    TestKafka.send(topic, 1, pays(400, 1_000));
+    Awaitility.await("refused some times")
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> rollbacks() >= before + 3);
+    alterDatabase("RESET default_transaction_read_only");
+
+    job.await("applied", 1_000);
+    job.stopWithSavepoint();
+    assertThat(sums()).containsExactly("1000 | 1000 | 1000");
+    assertThat(database.number("SELECT count(*) FROM dead_letter")).isZero();
+  }
+
+  private void alterDatabase(String what) throws SQLException {
+    TestDatabase.server().execute("postgres", "ALTER DATABASE " + database.name() + " " + what);
+  }
+
+  private long rollbacks() {
+    return database.number(
+        "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()");
+  }
+
+  /**
+   * Somebody else locks rows in another order than the job does. It is retried at once, in {@code
+   * local} without a restart. fiware-cygnus #2197.
+   */
+  @Test
+  void shouldSurviveADeadlockWithAnApplication() throws Exception {
+    database.execute("INSERT INTO points VALUES ('a', 0), ('b', 0)");
+    // The job's session looks for a deadlock, the application's doesn't.
+    alterDatabase("SET deadlock_timeout = '2s'");
+    TestCluster.Job job = cluster.job(pipeline(FILTER, LEDGER)).parallelism(1).start();
+    job.awaitRunning();
+    try (Connection application = TestDatabase.server().connect(database.name());
+        Statement statement = application.createStatement()) {
+      application.setAutoCommit(false);
+      statement.execute("SET deadlock_timeout = '60s'");
+      statement.execute("UPDATE points SET points = points + 1000 WHERE user_id = 'b'");
+      TestKafka.send(topic, 0, pay(1, "a", 1), pay(2, "b", 2));
+      Awaitility.await("the job waits")
+          .atMost(Duration.ofMinutes(1))
+          .pollInterval(Duration.ofMillis(10))
+          .until(
+              () ->
+                  database.number(
+                          "SELECT count(*) FROM pg_stat_activity WHERE application_name ="
+                              + " 'effectonce/test' AND datname = current_database() AND"
+                              + " wait_event_type = 'Lock'")
+                      > 0);
+      statement.execute("UPDATE points SET points = points + 1000 WHERE user_id = 'a'");
+      application.commit();
+    }
+    job.await("applied", 2);
+    int restarts = job.restarts();
+    job.stopWithSavepoint();
+    assertThat(deadlocks()).isPositive();
+    if (commit().equals("local")) {
+      assertThat(restarts).isZero();
+    }
+    assertThat(database.rows("SELECT * FROM points ORDER BY user_id"))
+        .containsExactly("a | 1001", "b | 1002");
+  }
+
+  private long deadlocks() {
+    return database.number(
+        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()");
+  }
+
+  /** FLINK-11820, kafka-connect-jdbc #979. */
+  @Test
+  void shouldMakeATombstoneADeadLetterAndLeaveItsNeighboursAlone() {
+    TestKafka.send(topic, 0, pay(1, "u", 1));
+    TestKafka.append(topic, 0, "ord-1001", null);
+    TestKafka.send(topic, 0, pay(2, "u", 2));
+    assertThat(cluster.job(pipeline(FILTER, LEDGER)).run())
+        .containsEntry("read", 3L)
+        .containsEntry("applied", 2L)
+        .containsEntry("deadLetters", 1L);
+    assertThat(sums()).containsExactly("2 | 3 | 3");
+    assertThat(
+            database.rows(
+                "SELECT source_offset, reason, convert_from(record_key, 'UTF8'), record_value FROM"
+                    + " dead_letter"))
+        .containsExactly("1 | tombstone | ord-1001 | null");
+  }
+
+  /** The filter has forgotten, the ledger hasn't. apache/flink PR 6186. */
+  @Test
+  void shouldHoldByTheLedgerAfterAnOutageLongerThanTheWindow() {
+    TestPipeline pipeline =
+        pipeline("{ window: 1 s }", LEDGER)
+            .with("sink:", "duplicates: { table: duplicate_event }\nsink:");
+    TestKafka.send(topic, 0, pay(1, "u", 5));
+    TestCluster.Job job = cluster.job(pipeline).start();
+    job.await("applied", 1);
+    String savepoint = job.stopWithSavepoint();
+    Awaitility.await("the window is over").pollDelay(Duration.ofSeconds(2)).until(() -> true);
+    TestKafka.send(topic, 0, pay(1, "u", 5));
+
+    assertThat(cluster.job(pipeline).from(savepoint).run())
+        .containsEntry("read", 1L)
+        .containsEntry("duplicates", 1L);
+
+    assertThat(sums()).containsExactly("1 | 5 | 5");
+    assertThat(database.number("SELECT count(*) FROM duplicate_event"))
+        .as("what the filter held back")
+        .isZero();
   }
 
   @Test

@@ -6,13 +6,16 @@ import io.effectonce.testkit.JobProcess;
 import io.effectonce.testkit.TestCluster;
 import io.effectonce.testkit.TestPipeline;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A real process that is stopped by the system in the middle of a transaction, and wakes up later.
+ * A real process that is stopped by the system in the middle of a transaction, and wakes up later,
+ * or that another one takes over from.
  */
 class FrozenProcessIT {
   private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -48,6 +51,37 @@ class FrozenProcessIT {
       heir.stopWithSavepoint();
 
       assertThat(failure).contains("pipeline frozen is run by job " + heir.id() + " already");
+      payments.assertExactlyOnce();
+      payments.assertLedgerIsWhole();
+    }
+  }
+
+  /** State is found by hash codes, which must be the same in every process. FLINK-16555. */
+  @Test
+  void shouldHoldBackWhatAnotherProcessHasSeen() throws Exception {
+    TestPipeline audited =
+        pipeline("local").with("sink:", "duplicates: { table: duplicate_event }\nsink:");
+    payments.send(400);
+    try (JobProcess first = JobProcess.start(audited);
+        TestCluster cluster = TestCluster.start()) {
+      await("a checkpoint with rows behind it", () -> first.newestCheckpoint().isPresent());
+      await("all is applied", () -> rows() == 400);
+      // The second from now began later than that.
+      for (int i = 0; i < 2; i++) {
+        Optional<String> old = first.newestCheckpoint();
+        await("another checkpoint", () -> !first.newestCheckpoint().equals(old));
+      }
+      first.close();
+      payments.sendAgain(400);
+
+      TestCluster.Job second =
+          cluster.job(audited).parallelism(4).from(first.newestCheckpoint().orElseThrow()).start();
+      second.await("duplicates", 400);
+      second.stopWithSavepoint();
+
+      assertThat(payments.database.number("SELECT count(*) FROM duplicate_event"))
+          .as("what the filter held back")
+          .isEqualTo(400);
       payments.assertExactlyOnce();
       payments.assertLedgerIsWhole();
     }

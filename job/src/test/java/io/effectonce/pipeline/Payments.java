@@ -93,20 +93,34 @@ final class Payments {
     send(count, null, "x".repeat(900_000));
   }
 
+  private static String user(int payment) {
+    return "u" + payment % 11;
+  }
+
+  private static String payment(int number, String user, String note) {
+    return "{'id':'%d','op':'PAY','user':'%s','points':%d,'note':'%s'}"
+        .formatted(number, user, number % 5 + 1, note);
+  }
+
+  /** Sends so many of the first payments that were sent again. */
+  synchronized void sendAgain(int count) {
+    for (int i = 0; i < count; i++) {
+      int partition = i % PARTITIONS;
+      TestKafka.send(topic, partition, payment(i, user(i), ""));
+      offsets[partition]++;
+    }
+  }
+
   private synchronized void send(int count, String onlyUser, String note) {
     List<List<String>> records = new ArrayList<>();
     for (int i = 0; i < PARTITIONS; i++) {
       records.add(new ArrayList<>());
     }
     for (int i = sent; i < sent + count; i++) {
-      String user = onlyUser != null ? onlyUser : "u" + i % 11;
+      String user = onlyUser != null ? onlyUser : user(i);
       int some = i % 5 + 1;
       int partition = i % PARTITIONS;
-      records
-          .get(partition)
-          .add(
-              "{'id':'%d','op':'PAY','user':'%s','points':%d,'note':'%s'}"
-                  .formatted(i, user, some, note));
+      records.get(partition).add(payment(i, user, note));
       payments.add("%d | %s | %d".formatted(i, user, some));
       points.merge(user, (long) some, Long::sum);
       ledger.add("%d | PAY | %s | %d | %d".formatted(i, topic, partition, offsets[partition]++));

@@ -63,6 +63,7 @@ class ReplayIT extends ClusterTest {
     database.execute("ALTER TABLE payments ALTER user_name TYPE varchar(50)");
   }
 
+  /** The filter, which has seen the event, must not drop its replay. tomodachi PR 2074. */
   @ParameterizedTest
   @ValueSource(strings = {"{ keep: 90 d }", "off"})
   void shouldWriteAReplayedDeadLetterOnceWithOrWithoutALedger(String ledger) {

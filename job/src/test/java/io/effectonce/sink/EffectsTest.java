@@ -1,10 +1,13 @@
 package io.effectonce.sink;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.effectonce.event.Decoded;
 import io.effectonce.event.Event;
+import io.effectonce.event.Reject;
+import io.effectonce.event.SourceRecord;
 import io.effectonce.event.Verdict;
 import io.effectonce.jdbc.Database;
 import io.effectonce.jdbc.Dialect;
@@ -19,12 +22,16 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntPredicate;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -97,6 +104,7 @@ class EffectsTest {
       assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 101");
     }
 
+    /** Also when only the ledger remembers the first. powertools-lambda-typescript #1499. */
     @ParameterizedTest
     @EnumSource
     void shouldMakeAConflictADeadLetterThatOverwritesNothing(Effects.Refusal refusal) {
@@ -173,6 +181,7 @@ class EffectsTest {
           LOCAL);
     }
 
+    /** kafka-connect-jdbc #1081. */
     @ParameterizedTest
     @EnumSource
     void shouldFoldWritesToOneRowToTheLast(Effects.Refusal refusal) {
@@ -207,6 +216,7 @@ class EffectsTest {
       assertThat(database.rows("SELECT id, name FROM customer")).containsExactly("1 | new");
     }
 
+    /** kafka-connect-jdbc #1067. */
     @ParameterizedTest
     @EnumSource
     void shouldKeepWhatIsAbsentAndClearWhatIsNull(Effects.Refusal refusal) {
@@ -227,6 +237,75 @@ class EffectsTest {
           .containsExactly("7 | b | Oslo", "8 | c | nowhere", "9 | e | null");
     }
 
+    /** One business ID's events, in one batch and in three. kafka-connect-jdbc #1067. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldTellMissingFromNullHoweverEventsAreBatched(Effects.Refusal refusal) {
+      String effect =
+          "[ { upsert: customer, key: { id: /customer }, set: { name: { from: /name, optional:"
+              + " true }, city: { from: /city, optional: true } } } ]";
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute(
+                  "CREATE TABLE customer (id bigint PRIMARY KEY, name text, city text)"),
+              "operations: { CREATE: %s, UPDATE: %s, PATCH: %s }".formatted(effect, effect, effect),
+              LOCAL);
+      List<Decoded> batch =
+          pipeline.decode(
+              "{'id':'c-7','op':'CREATE','customer':7,'name':'a','city':'Oslo'}",
+              "{'id':'c-7','op':'UPDATE','customer':7,'name':'b'}",
+              "{'id':'c-7','op':'PATCH','customer':7,'city':null}");
+      String select = "SELECT id, name, city FROM customer";
+
+      assertThat(apply(pipeline, refusal, batch)).containsOnly("APPLIED").hasSize(3);
+      assertThat(database.rows(select)).containsExactly("7 | b | null");
+
+      database.execute("TRUNCATE customer; TRUNCATE effect_ledger");
+      apply(pipeline, refusal, batch.subList(0, 1));
+      assertThat(database.rows(select)).containsExactly("7 | a | Oslo");
+      apply(pipeline, refusal, batch.subList(1, 2));
+      assertThat(database.rows(select)).containsExactly("7 | b | Oslo");
+      apply(pipeline, refusal, batch.subList(2, 3));
+      assertThat(database.rows(select)).containsExactly("7 | b | null");
+    }
+
+    /** What is dated later stands, in whatever zone it is written. kafka-connect-jdbc PR 1016. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldNotLetWhatIsDatedEarlierOverwriteWhatIsDatedLater(Effects.Refusal refusal) {
+      String effect =
+          "[ { upsert: orders, key: { id: /id }, set: { status: /op }, version: { changed_at: /at"
+              + " } } ]";
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute(
+                  "CREATE TABLE orders (id text PRIMARY KEY, status text, changed_at timestamptz)"),
+              "operations: { SHIP: %s, PAY: %s, PACK: %s }".formatted(effect, effect, effect),
+              LOCAL);
+      List<Decoded> batch =
+          pipeline.decode(
+              "{'id':'o-5','op':'SHIP','at':'2026-11-30T12:00:00Z'}",
+              // 11:00 in UTC, though it reads as later.
+              "{'id':'o-5','op':'PAY','at':'2026-11-30T13:00:00+02:00'}",
+              // The same moment as the first.
+              "{'id':'o-5','op':'PACK','at':'2026-11-30T14:00:00+02:00'}");
+      String select = "SELECT status, changed_at AT TIME ZONE 'UTC' FROM orders";
+      String shipped = "SHIP | 2026-11-30 12:00:00";
+
+      apply(pipeline, refusal, batch);
+      assertThat(database.rows(select)).containsExactly(shipped);
+
+      database.execute("TRUNCATE orders; TRUNCATE effect_ledger");
+      List<String> results = new ArrayList<>();
+      for (Decoded event : batch) {
+        results.addAll(apply(pipeline, refusal, List.of(event)));
+      }
+      assertThat(results).containsExactly("APPLIED", "ALREADY_APPLIED", "ALREADY_APPLIED");
+      assertThat(database.rows(select)).containsExactly(shipped);
+      assertThat(database.number("SELECT count(*) FROM effect_ledger")).isEqualTo(3);
+    }
+
+    /** An equal one keeps the row. kafka-connect-jdbc PR 1016. */
     @ParameterizedTest
     @EnumSource
     void shouldLetOnlyANewerVersionOverwrite(Effects.Refusal refusal) {
@@ -258,23 +337,29 @@ class EffectsTest {
       assertThat(database.rows("SELECT name, version FROM customer")).containsExactly("of 6 | 6");
     }
 
-    @Test
-    void shouldTakeATableThatIsAllKey() {
+    /** No column is left to set. risingwave #25252. */
+    @ParameterizedTest
+    @CsvSource({"upsert, FAIL", "upsert, ISOLATE", "insert, FAIL", "insert, ISOLATE"})
+    void shouldTakeATableThatIsAllKey(String effect, Effects.Refusal refusal) {
       database.execute("CREATE TABLE member (club text, person text, PRIMARY KEY (person, club))");
       TestPipeline pipeline =
           TestPipeline.of(
               database,
-              "operations: { JOIN: [ { upsert: member, key: { club: /club, person: /person } } ] }",
+              "operations: { JOIN: [ { %s: member, key: { club: /club, person: /person } } ] }"
+                  .formatted(effect),
               LOCAL);
       assertThat(
               apply(
                   pipeline,
-                  Effects.Refusal.FAIL,
+                  refusal,
                   pipeline.decode(
                       "{'id':1,'op':'JOIN','club':'c','person':'p'}",
                       "{'id':2,'op':'JOIN','club':'c','person':'p'}")))
-          .containsExactly("APPLIED", "APPLIED");
+          .hasSize(2)
+          .allMatch(text -> text.endsWith("APPLIED"));
+      apply(pipeline, refusal, pipeline.decode("{'id':3,'op':'JOIN','club':'c','person':'p'}"));
       assertThat(database.rows("SELECT * FROM member")).containsExactly("c | p");
+      assertThat(database.number("SELECT count(*) FROM dead_letter")).isZero();
     }
   }
 
@@ -438,6 +523,7 @@ class EffectsTest {
           .containsExactly("ALREADY_APPLIED", "APPLIED", "ALREADY_APPLIED");
     }
 
+    /** kafka-connect-jdbc PR 999. */
     @Test
     void shouldFindEachOfTheRowsThatTheDatabaseRefuses() {
       List<Decoded> batch = new ArrayList<>();
@@ -515,6 +601,7 @@ class EffectsTest {
       database.execute("ALTER TABLE points ALTER user_id TYPE varchar(40)");
     }
 
+    /** Though the column was too short before. tomodachi PR 2074. */
     @ParameterizedTest
     @EnumSource
     void shouldApplyADeadLetterAndCloseIt(Effects.Refusal refusal) {
@@ -693,6 +780,385 @@ class EffectsTest {
           .containsExactly("APPLIED");
       assertThat(database.rows("SELECT * FROM points ORDER BY 1"))
           .containsExactly("too long | 1", "u | 1");
+    }
+  }
+
+  /** Keys in the ledger and in the effects' tables. */
+  @Nested
+  class Keys {
+    private final TestPipeline pipeline =
+        TestPipeline.of(
+            database.execute("CREATE TABLE points (id text PRIMARY KEY, points bigint)"),
+            "operations: { ADD: [ { increment: points, key: { id: /id }, add: { points: /points } }"
+                + " ] }",
+            LOCAL);
+
+    /** In state they are one key by the same means. kafka-connect-cosmosdb #85. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldBeOneForAllWaysToWriteOneAndAnotherForZeroOne(Effects.Refusal refusal) {
+      String event = "{'id':%s,'op':'ADD','points':5}";
+      List<Decoded> batch = new ArrayList<>();
+      for (String id : List.of("1", "1.0", "1e0", "'1'", "'01'", "'1.0'")) {
+        batch.addAll(pipeline.decode(event.formatted(id)));
+      }
+      assertThat(batch.subList(0, 4))
+          .map(each -> each.identity().key())
+          .containsOnly(batch.get(0).identity().key());
+
+      assertThat(apply(pipeline, refusal, batch)).filteredOn("APPLIED"::equals).hasSize(3);
+      assertThat(database.rows("SELECT * FROM points ORDER BY id"))
+          .containsExactly("01 | 5", "1 | 5", "1.0 | 5");
+      assertThat(database.rows("SELECT business_id FROM effect_ledger ORDER BY 1"))
+          .containsExactly("01", "1", "1.0");
+    }
+
+    /** Two of each would otherwise be one event and its duplicate. powertools-lambda-java #1200. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldNeverBeSharedByEventsWithoutOne(Effects.Refusal refusal) {
+      List<String> events = new ArrayList<>();
+      for (String id : List.of("", "'id':null,", "'id':'',")) {
+        String event = "{" + id + "'op':'ADD','points':5}";
+        events.add(event);
+        events.add(event);
+      }
+      assertThat(apply(pipeline, refusal, pipeline.decode(events.toArray(String[]::new))))
+          .hasSize(6)
+          .allMatch(text -> text.startsWith("BAD_KEY: business-id: /id is "));
+      assertThat(
+              database.rows(
+                  "SELECT source_offset, reason, event_key FROM dead_letter ORDER BY"
+                      + " source_offset"))
+          .containsExactly(
+              "0 | bad-key | null",
+              "1 | bad-key | null",
+              "2 | bad-key | null",
+              "3 | bad-key | null",
+              "4 | bad-key | null",
+              "5 | bad-key | null");
+      assertThat(database.number("SELECT count(*) FROM effect_ledger")).isZero();
+      assertThat(database.number("SELECT count(*) FROM points")).isZero();
+    }
+  }
+
+  /** From JSON to the column, past everything that might make a double of them. */
+  @Nested
+  class Numbers {
+    /** KAFKA-10439, flink-cdc #527. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldArriveExactlyOrNotAtAll(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute(
+                  "CREATE TABLE payment (id bigint PRIMARY KEY, amount numeric(20,18), total"
+                      + " numeric(20,2))"),
+              """
+              operations:
+                PAY: [ { upsert: payment, key: { id: /id }, set: { amount: /amount } } ]
+                ADD: [ { increment: payment, key: { id: /id }, add: { total: /amount } } ]
+              """,
+              LOCAL);
+      List<String> results =
+          apply(
+              pipeline,
+              refusal,
+              pipeline.decode(
+                  "{'id':9007199254740992,'op':'PAY','amount':12.345678901234567891}",
+                  "{'id':9007199254740993,'op':'PAY','amount':10.000000}",
+                  "{'id':92233720368547758080,'op':'PAY','amount':1}",
+                  "{'id':1,'op':'PAY','amount':1E+3}",
+                  "{'id':2,'op':'PAY','amount':1.2345678901234567891}",
+                  "{'id':3,'op':'ADD','amount':1E+3}",
+                  "{'id':4,'op':'ADD','amount':900719925474099.31}",
+                  "{'id':4.0,'op':'ADD','amount':1}",
+                  "{'id':5,'op':'ADD','amount':0.005}"));
+      assertThat(results.get(2)).startsWith("UNFIT_VALUE: /id for payment.id: ");
+      assertThat(results.get(3)).startsWith("UNFIT_VALUE: /amount for payment.amount: ");
+      assertThat(results.get(4)).startsWith("UNFIT_VALUE: /amount for payment.amount: ");
+      assertThat(results.get(7)).startsWith("CONFLICT: ");
+      assertThat(results.get(8)).startsWith("UNFIT_VALUE: /amount for payment.total: ");
+      assertThat(database.rows("SELECT * FROM payment ORDER BY id"))
+          .containsExactly(
+              "3 | null | 1000.00",
+              "4 | null | 900719925474099.31",
+              "9007199254740992 | 12.345678901234567891 | null",
+              "9007199254740993 | 10.000000000000000000 | null");
+    }
+
+    /** A double holds neither the sum nor its parts. KAFKA-10439. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldBeSummedExactly(Effects.Refusal refusal) {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute(
+                  "CREATE TABLE account (id text PRIMARY KEY, whole bigint, exact numeric)"),
+              "operations: { ADD: [ { increment: account, key: { id: { value: a } }, add: { whole:"
+                  + " /whole, exact: /exact } } ] }",
+              LOCAL);
+      List<Decoded> batch =
+          pipeline.decode(
+              "{'id':1,'op':'ADD','whole':9007199254740992,'exact':12.345678901234567891}",
+              "{'id':2,'op':'ADD','whole':1,'exact':1e-18}",
+              "{'id':3,'op':'ADD','whole':0,'exact':92233720368547758080}");
+      apply(pipeline, refusal, batch.subList(0, 2));
+      apply(pipeline, refusal, batch.subList(2, 3));
+      assertThat(database.rows("SELECT whole, exact FROM account"))
+          .containsExactly("9007199254740993 | 92233720368547758092.345678901234567892");
+    }
+  }
+
+  /** A record that can't take effect, between two that can. */
+  @Nested
+  class AmongGoodOnes {
+    private static final String GOOD = "{'id':'%s','op':'CREATE','name':'good','amount':1,'n':1}";
+
+    private final TestPipeline pipeline =
+        TestPipeline.of(
+            database.execute(
+                "CREATE TABLE item (id text PRIMARY KEY, name varchar(20), amount numeric(10,2), n"
+                    + " bigint, tags varchar(2)[])"),
+            """
+            operations:
+              CREATE:
+                - upsert: item
+                  key: { id: /id }
+                  set: { name: /name, amount: /amount, n: /n, tags: { from: /tags, optional: true } }
+            """,
+            LOCAL);
+
+    private void assertOneDeadLetter(Effects.Refusal refusal, String reason, List<Decoded> bad) {
+      List<Decoded> batch = new ArrayList<>(pipeline.decode(GOOD.formatted("first")));
+      batch.addAll(bad);
+      batch.addAll(pipeline.decode(GOOD.formatted("last")));
+
+      List<String> results = apply(pipeline, refusal, batch);
+
+      assertThat(results.get(0)).isEqualTo("APPLIED");
+      assertThat(results.get(1)).startsWith(reason.toUpperCase(Locale.ROOT).replace('-', '_'));
+      assertThat(results.get(2)).isEqualTo("APPLIED");
+      assertThat(database.rows("SELECT id, name, amount, n FROM item ORDER BY id"))
+          .containsExactly("first | good | 1.00 | 1", "last | good | 1.00 | 1");
+      assertThat(database.rows("SELECT reason, source_offset FROM dead_letter"))
+          .containsExactly(reason + " | " + bad.get(0).record().offset());
+      assertThat(database.rows("SELECT business_id FROM effect_ledger ORDER BY 1"))
+          .containsExactly("first", "last");
+    }
+
+    /** FLINK-11820, kafka-connect-jdbc #979. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldMakeATombstoneADeadLetterOfItsOwnReason(Effects.Refusal refusal) {
+      SourceRecord tombstone =
+          new SourceRecord("events", 0, 77, -1, "ord-1001".getBytes(UTF_8), null, List.of());
+      assertOneDeadLetter(refusal, "tombstone", pipeline.decode(tombstone));
+      assertThat(
+              database.rows(
+                  "SELECT convert_from(record_key, 'UTF8'), record_value FROM dead_letter"))
+          .containsExactly("ord-1001 | null");
+    }
+
+    /**
+     * What the job can see before it asks the database: a wrong type (kafka-connect-jdbc PR 999),
+     * NUL in text (flink-cdc #2101), numbers that a column would round (KAFKA-10439).
+     */
+    @ParameterizedTest
+    @CsvSource(
+        delimiter = '|',
+        quoteCharacter = '~',
+        value = {
+          "unfit-value | 'name':'bad','amount':1,'n':'many'",
+          "unfit-value | 'name':'bad','amount':'','n':1",
+          "unfit-value | 'name':{},'amount':1,'n':[1]",
+          "unfit-value | 'name':'bad','amount':1,'n':true",
+          "unfit-value | 'name':'bad','amount':1,'n':92233720368547758080",
+          "unfit-value | 'name':'bad','amount':12.345678901234567891,'n':1",
+          "missing-value | 'name':'bad','amount':1",
+          "bad-text | 'name':'a\\u0000b','amount':1,'n':1",
+          "bad-number | 'name':'bad','amount':1e100000000,'n':1",
+        })
+    void shouldMakeWhatFitsNoColumnADeadLetter(String reason, String values) {
+      String bad = "{'id':'bad','op':'CREATE'," + values + "}";
+      for (Effects.Refusal refusal : Effects.Refusal.values()) {
+        database.execute("TRUNCATE item; TRUNCATE effect_ledger; TRUNCATE dead_letter");
+        assertOneDeadLetter(refusal, reason, pipeline.decode(bad));
+      }
+    }
+
+    /** It is never cut, not even by its last blanks. SeaTunnel #6429. */
+    @ParameterizedTest
+    @ValueSource(strings = {"x", " ", "\ud83d\ude00"})
+    void shouldMakeAnOverlongTextADeadLetter(String character) {
+      for (Effects.Refusal refusal : Effects.Refusal.values()) {
+        for (String text :
+            List.of("x".repeat(20) + character.repeat(280), "x".repeat(20) + character)) {
+          database.execute("TRUNCATE item; TRUNCATE effect_ledger; TRUNCATE dead_letter");
+          String bad = "{'id':'bad','op':'CREATE','name':'" + text + "','amount':1,'n':1}";
+          assertOneDeadLetter(refusal, "unfit-value", pipeline.decode(bad));
+        }
+      }
+    }
+
+    /** An element's length only the server knows. SeaTunnel #6429. */
+    @Test
+    void shouldMakeWhatOnlyTheServerFindsTooLongADeadLetter() {
+      String tags = "{" + "y".repeat(300) + "}";
+      String bad = "{'id':'bad','op':'CREATE','name':'n','amount':1,'n':1,'tags':'" + tags + "'}";
+      assertOneDeadLetter(Effects.Refusal.ISOLATE, "refused", pipeline.decode(bad));
+      assertThat(database.rows("SELECT message FROM dead_letter").get(0))
+          .contains("value too long for type character varying(2)");
+    }
+
+    /** The table has room for what no topic takes. sentry-kafka-schemas #482. */
+    @ParameterizedTest
+    @EnumSource
+    void shouldKeepALargeDeadLetterWholeAndItsMessageShort(Effects.Refusal refusal) {
+      String large = "x".repeat(5_000_000);
+      String bad = "{'id':'bad','op':'CREATE','name':'" + large + "','amount':1,'n':1}";
+      assertOneDeadLetter(refusal, "unfit-value", pipeline.decode(bad));
+      assertThat(
+              database.rows(
+                  "SELECT length(record_value), length(message) <= "
+                      + Reject.MAX_MESSAGE
+                      + " FROM dead_letter"))
+          .containsExactly(bad.length() + " | t");
+    }
+  }
+
+  /** What a driver may make of a batch must not matter. kafka-connect-jdbc #1081. */
+  @Nested
+  class BatchRewriting {
+    @ParameterizedTest
+    @CsvSource({"true, FAIL", "true, ISOLATE", "false, FAIL", "false, ISOLATE"})
+    void shouldNotAffectARowASecondTime(boolean rewriting, Effects.Refusal refusal) {
+      database.execute(
+          """
+          CREATE TABLE customer (id int PRIMARY KEY, name text);
+          CREATE TABLE versioned (id int PRIMARY KEY, name text, version int);
+          CREATE TABLE visits (id int PRIMARY KEY, count int)
+          """);
+      TestPipeline pipeline =
+          TestPipeline.of(
+                  database,
+                  """
+                  operations:
+                    SET: [ { upsert: customer, key: { id: /c }, set: { name: /name } } ]
+                    VERSION: [ { upsert: versioned, key: { id: /c }, set: { name: /name }, version: { version: /v } } ]
+                    VISIT: [ { increment: visits, key: { id: /c }, add: { count: { value: 1 } } } ]
+                  """,
+                  LOCAL)
+              .with("/" + database.name() + "\\b", "$0?reWriteBatchedInserts=" + rewriting);
+      List<Decoded> batch = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        for (String operation : List.of("SET", "VERSION", "VISIT")) {
+          String event = "{'id':%d,'op':'%s','c':%d,'name':'n%d','v':%d}";
+          batch.addAll(pipeline.decode(event.formatted(i, operation, i % 2, i, i)));
+          // The same event again.
+          batch.addAll(pipeline.decode(event.formatted(i, operation, i % 2, i, i)));
+          batch.addAll(pipeline.decode("{'id':%d,'op':'%s','c':'?'}".formatted(i, operation)));
+        }
+      }
+
+      List<String> results = apply(pipeline, refusal, batch);
+
+      assertThat(results).filteredOn("APPLIED"::equals).hasSize(60);
+      assertThat(results).filteredOn("DUPLICATE"::equals).hasSize(60);
+      assertThat(database.rows("SELECT * FROM customer ORDER BY id"))
+          .containsExactly("0 | n18", "1 | n19");
+      assertThat(database.rows("SELECT * FROM versioned ORDER BY id"))
+          .containsExactly("0 | n18 | 18", "1 | n19 | 19");
+      assertThat(database.rows("SELECT * FROM visits ORDER BY id"))
+          .containsExactly("0 | 10", "1 | 10");
+      assertThat(database.number("SELECT count(*) FROM effect_ledger")).isEqualTo(60);
+      assertThat(database.number("SELECT count(*) FROM dead_letter")).isEqualTo(60);
+    }
+  }
+
+  @Nested
+  class LockOrder {
+    /** They would wait for each other if rows were locked as they come. fiware-cygnus #2197. */
+    @ParameterizedTest
+    @ValueSource(
+        strings = {
+          "{ upsert: stock, key: { id: /row }, set: { n: /n } }",
+          "{ increment: stock, key: { id: /row }, add: { n: /n } }"
+        })
+    void shouldBeTheSameForWritersWhoseEventsComeInOppositeOrder(String effect) throws Exception {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute("CREATE TABLE stock (id text PRIMARY KEY, n bigint)"),
+              "operations: { SET: [ " + effect + " ] }",
+              LOCAL);
+      int rounds = 60;
+      int rows = 40;
+      List<List<Decoded>> up = new ArrayList<>();
+      List<List<Decoded>> down = new ArrayList<>();
+      for (int round = 0; round < rounds; round++) {
+        up.add(new ArrayList<>());
+        down.add(new ArrayList<>());
+        for (int row = 0; row < rows; row++) {
+          String event = "{'id':'%s-%d-%d','op':'SET','row':'r%d','n':1}";
+          up.get(round).addAll(pipeline.decode(event.formatted("up", round, row, row)));
+          int back = rows - 1 - row;
+          down.get(round).addAll(pipeline.decode(event.formatted("down", round, back, back)));
+        }
+      }
+
+      CompletableFuture<Void> other = CompletableFuture.runAsync(() -> applyEach(pipeline, down));
+      applyEach(pipeline, up);
+      other.get();
+
+      assertThat(database.number("SELECT count(*) FROM effect_ledger"))
+          .isEqualTo(2L * rounds * rows);
+      assertThat(database.number("SELECT count(*) FROM stock")).isEqualTo(rows);
+    }
+
+    /** As copies do that were sent to two partitions and find two writers. fiware-cygnus #2197. */
+    @Test
+    void shouldBeTheSameForWritersThatClaimTheSameKeysInOppositeOrder() throws Exception {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute("CREATE TABLE stock (id text PRIMARY KEY, n bigint)"),
+              "operations: { SET: [ { increment: stock, key: { id: /row }, add: { n: /n } } ] }",
+              LOCAL);
+      List<List<Decoded>> up = new ArrayList<>();
+      List<List<Decoded>> down = new ArrayList<>();
+      for (int round = 0; round < 60; round++) {
+        List<Decoded> batch = new ArrayList<>();
+        for (int row = 0; row < 40; row++) {
+          batch.addAll(
+              pipeline.decode(
+                  "{'id':'%d-%d','op':'SET','row':'r%d','n':1}".formatted(round, row, row)));
+        }
+        up.add(batch);
+        List<Decoded> reversed = new ArrayList<>(batch);
+        Collections.reverse(reversed);
+        down.add(reversed);
+      }
+
+      CompletableFuture<Void> other = CompletableFuture.runAsync(() -> applyEach(pipeline, down));
+      applyEach(pipeline, up);
+      other.get();
+
+      assertThat(database.rows("SELECT count(*), min(n), max(n) FROM stock"))
+          .containsExactly("40 | 60 | 60");
+    }
+
+    /** Fails at the first deadlock, since nothing is retried here. */
+    private void applyEach(TestPipeline pipeline, List<List<Decoded>> batches) {
+      Database target = new Database(pipeline.spec().sink(), pipeline.spec().name());
+      try (Connection connection = target.connect()) {
+        Effects effects = new Effects(connection, target.dialect(), pipeline.spec());
+        for (List<Decoded> batch : batches) {
+          assertThat(effects.applyFirst(connection, batch, Effects.Refusal.FAIL))
+              .hasSameSizeAs(batch);
+          connection.commit();
+        }
+      } catch (SQLException | IOException e) {
+        throw new IllegalStateException(e);
+      }
     }
   }
 

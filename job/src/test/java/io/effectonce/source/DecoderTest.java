@@ -84,6 +84,7 @@ class DecoderTest {
 
   @Nested
   class Documents {
+    /** FLINK-11820, kafka-connect-jdbc #979. */
     @Test
     void aTombstoneIsARejectOfItsOwnReasonAndItsNeighboursAreUnchanged() {
       SourceRecord tombstone =
@@ -195,6 +196,7 @@ class DecoderTest {
       assertThat(only(json)).isEqualTo(new Value.Whole(number));
     }
 
+    /** KAFKA-10439, flink-cdc #527. */
     @ParameterizedTest
     @CsvSource({
       "92233720368547758080, 92233720368547758080",
@@ -233,6 +235,7 @@ class DecoderTest {
       assertThat(only("1e999")).isEqualTo(new Value.Decimal(new BigDecimal("1e999")));
     }
 
+    /** flink-cdc #2101. */
     @ParameterizedTest
     @CsvSource(
         delimiter = '|',
@@ -252,6 +255,41 @@ class DecoderTest {
       assertThat(reject.identity()).isNotNull();
     }
 
+    /** Kafka's own parts are text like any other. flink-cdc #2101. */
+    @Test
+    void nulFromKafkaIsARejectToo() {
+      byte[] nul = "a\0b".getBytes(UTF_8);
+      byte[] value = "{\"id\":\"a\",\"op\":\"CREATE\"}".getBytes(UTF_8);
+      SourceRecord record =
+          new SourceRecord("t", 0, 0, 5, nul, value, List.of(new Header("h", nul)));
+      PipelineSpec values =
+          pipeline(
+              PLAIN,
+              operation(
+                  "CREATE",
+                  required(new ValueSource.KafkaKey()),
+                  required(new ValueSource.KafkaHeader("h"))));
+      PipelineSpec keys =
+          pipeline(
+              new EventSpec(
+                  List.of(new ValueSource.KafkaKey()),
+                  pointer("/op"),
+                  new ValueSource.KafkaTimestamp(),
+                  null,
+                  null),
+              operation("CREATE", required("/id")));
+
+      Reject ofValues = Outcomes.of(values, record).reject();
+      Reject ofKey = Outcomes.of(keys, record).reject();
+
+      assertThat(ofValues.reason()).isEqualTo(Reason.BAD_TEXT);
+      assertThat(ofValues.message())
+          .contains("kafka:key holds the NUL character")
+          .contains("kafka:headers/h holds the NUL character");
+      assertThat(ofKey.reason()).isEqualTo(Reason.BAD_KEY);
+      assertThat(ofKey.message()).startsWith("business-id: kafka:key holds the NUL character");
+    }
+
     @Test
     void badTextThatNobodyUsesDoesNoHarm() {
       String json = "{\"id\":\"a\",\"op\":\"UPDATE\",\"note\":\"\\u0000\\ud800\"}";
@@ -260,6 +298,7 @@ class DecoderTest {
           .containsExactly("a");
     }
 
+    /** kafka-connect-jdbc #1067. */
     @Test
     void missingIsNotNull() {
       Outcomes outcomes =
@@ -372,6 +411,7 @@ class DecoderTest {
 
   @Nested
   class Keys {
+    /** kafka-connect-cosmosdb #85. */
     @ParameterizedTest
     @CsvSource(
         quoteCharacter = '~',
@@ -401,6 +441,7 @@ class DecoderTest {
           .containsExactly(canonical);
     }
 
+    /** powertools-lambda-java #1200, and for NUL flink-cdc #2101. */
     @ParameterizedTest
     @CsvSource(
         delimiter = '|',
@@ -946,6 +987,7 @@ class DecoderTest {
     }
   }
 
+  /** KAFKA-10439, flink-cdc #527. */
   @Test
   void differentNumbersThatOneDoubleWouldHoldAreDifferentKeys() {
     Set<EventKey> keys = new HashSet<>();

@@ -208,6 +208,13 @@ class KafkaRecordsTest {
     }
   }
 
+  private long end(int partition) throws Exception {
+    TopicPartition it = new TopicPartition(topic, partition);
+    try (Admin admin = admin()) {
+      return admin.listOffsets(Map.of(it, OffsetSpec.latest())).all().get().get(it).offset();
+    }
+  }
+
   private void deleteBefore(int partition, long offset) throws Exception {
     try (Admin admin = admin()) {
       admin
@@ -295,6 +302,7 @@ class KafkaRecordsTest {
 
   @Nested
   class UntilEnd {
+    /** immerok/recipes #5. */
     @Test
     void onlyCommittedRecordsAreReadAndAnOpenTransactionIsNotWaitedFor() throws Exception {
       try (var aborted = transactional("1");
@@ -591,6 +599,49 @@ class KafkaRecordsTest {
       TestKafka.send(topic, 2, "b", "c");
 
       run.awaitValues("a", "b", "c");
+      job.cancel().get();
+    }
+  }
+
+  /** Nor is anything behind it, until it ends. immerok/recipes #5. */
+  @Test
+  void recordsOfAnOpenTransactionAreReadOnceItIsCommitted() throws Exception {
+    try (var aborted = transactional("1");
+        var done = transactional("2");
+        var open = transactional("3")) {
+      aborted.beginTransaction();
+      sendIn(aborted, "e-1");
+      aborted.abortTransaction();
+      done.beginTransaction();
+      sendIn(done, "e-2");
+      done.commitTransaction();
+      open.beginTransaction();
+      sendIn(open, "e-3");
+      TestKafka.send(topic, 0, "e-4");
+
+      Run run = new Run();
+      JobClient job = run.unbounded(spec(GROUP));
+      await()
+          .atMost(PATIENCE)
+          .untilAsserted(
+              () -> {
+                // As below: a commit is sent with a poll that gets something.
+                TestKafka.send(topic, 1, "poll");
+                assertThat(run.values()).contains("e-2");
+                assertThat(committed()).containsKey(0);
+              });
+      // The group's lag shows what is waited for.
+      assertThat(end(0) - committed().get(0)).isGreaterThanOrEqualTo(2);
+      assertThat(run.values()).doesNotContain("e-1", "e-3", "e-4");
+
+      open.commitTransaction();
+      await()
+          .atMost(PATIENCE)
+          .untilAsserted(
+              () ->
+                  assertThat(run.values())
+                      .filteredOn(value -> value.startsWith("e-"))
+                      .containsExactly("e-2", "e-3", "e-4"));
       job.cancel().get();
     }
   }

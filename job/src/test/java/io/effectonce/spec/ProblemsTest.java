@@ -28,6 +28,7 @@ class ProblemsTest {
             "  windo: 7 d",
             "8  dedup.window  is missing; say how long keys are remembered, such as 7 d, or off",
             "9  dedup.windo  is not a known key; did you mean 'window'?"),
+        // tolokaforge #946.
         spoiled(
             "unknown key, nothing near",
             "  window: 7 d",
@@ -500,6 +501,7 @@ class ProblemsTest {
             "[orders, shop.replay]",
             "1  dead-letters.replay-topic  is 'shop.replay' by default but must not be one of"
                 + " source.topics"),
+        // pulsar #20667: the pipeline would read what it puts aside itself.
         spoiled(
             "pattern that matches the replay topic",
             "topics: [orders]",

@@ -13,6 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SecretsTest {
   private static final Map<String, String> ENVIRONMENT = Map.of("SECRET", "hunter2");
 
+  /** kafka-connect-jdbc #1196. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -71,6 +72,7 @@ class SecretsTest {
     assertHidden(Example.with("topics: [orders]", "topics: [orders]\n  " + line));
   }
 
+  /** FLINK-24679. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -109,7 +111,7 @@ class SecretsTest {
                 + " password");
   }
 
-  /** Whatever slips in or gets lost somewhere, in block or in braces. */
+  /** Whatever slips in or gets lost somewhere, in block or in braces. kafka-connect-jdbc #1196. */
   @ParameterizedTest
   @ValueSource(
       strings = {

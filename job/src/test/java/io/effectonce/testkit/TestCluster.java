@@ -7,6 +7,7 @@ import io.effectonce.sink.EffectsSink;
 import io.effectonce.source.EndOffsets;
 import io.effectonce.source.KafkaRecords;
 import io.effectonce.spec.PipelineSpec;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -81,6 +82,15 @@ public final class TestCluster implements AutoCloseable {
       throw new IllegalStateException(e);
     }
     return new TestCluster(cluster);
+  }
+
+  /** Where the cluster answers what a web UI asks. */
+  public URI restAddress() {
+    try {
+      return cluster.getRestAddress().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   /** A job that is to be started. */
@@ -254,6 +264,15 @@ public final class TestCluster implements AutoCloseable {
                 }
                 return true;
               });
+    }
+
+    /** How often the job was restarted. */
+    public int restarts() {
+      int restarts = 0;
+      for (AccessExecutionVertex task : graph().getAllExecutionVertices()) {
+        restarts = Math.max(restarts, task.getCurrentExecutionAttempt().getAttemptNumber());
+      }
+      return restarts;
     }
 
     /** How many checkpoints have completed, failed and so on. */

@@ -83,15 +83,14 @@ public final class TestKafka {
     }
   }
 
-  /** Appends a record with a key to a partition and waits until it is stored. */
+  /**
+   * Appends a record with a key to a partition and waits until it is stored; either may be null.
+   */
   public static void append(String topic, int partition, String key, String value) {
     byte[] keyBytes = key == null ? null : key.getBytes(StandardCharsets.UTF_8);
+    byte[] valueBytes = value == null ? null : value.getBytes(StandardCharsets.UTF_8);
     try {
-      Broker.PRODUCER
-          .send(
-              new ProducerRecord<>(
-                  topic, partition, keyBytes, value.getBytes(StandardCharsets.UTF_8)))
-          .get();
+      Broker.PRODUCER.send(new ProducerRecord<>(topic, partition, keyBytes, valueBytes)).get();
     } catch (InterruptedException | ExecutionException e) {
       throw new IllegalStateException(e);
     }

@@ -79,6 +79,7 @@ class EventKeyTest {
     assertThat(keys).doesNotHaveDuplicates();
   }
 
+  /** So it is the same in every process, and with it the hash code. FLINK-16555. */
   @Example
   void shouldNeverChange() {
     assertThat(EventKey.of("payment-points", List.of("ord-1001"), "PAYMENT_SUCCEEDED"))

@@ -81,6 +81,17 @@ class CommandLineTest {
     assertThat(outcome.err()).contains("dedup.window").contains("sink.commit").contains(".yaml:");
   }
 
+  /** tolokaforge #946. */
+  @Test
+  void runNamesAMisspelledOptionWithFileLineAndTheNearestNameAndIs2() throws IOException {
+    Path file = example("window: 7 d", "windwo: 7 d");
+    Shell.Outcome outcome = shell.run("run", file.toString());
+    assertThat(outcome.exitCode()).isEqualTo(2);
+    assertThat(outcome.err())
+        .containsPattern(
+            "pipeline\\.yaml:\\d+ {2}dedup\\.windwo {2}is not a known key; did you mean 'window'");
+  }
+
   @Test
   void runRefusesStateThatIsNotThere() {
     Shell.Outcome outcome =
@@ -89,6 +100,7 @@ class CommandLineTest {
     assertThat(outcome.err()).contains("gone isn't there");
   }
 
+  /** kafka-connect-jdbc #1196. */
   @Test
   void aDatabaseThatIsNotThereIs3AndSecretsStaySecret() throws IOException {
     Path file = example("localhost:5432", "localhost:1");

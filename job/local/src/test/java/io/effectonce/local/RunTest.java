@@ -261,6 +261,7 @@ class RunTest {
         .contains("problem  source.topics  not every one of the topics [nowhere] exists");
   }
 
+  /** tomodachi PR 2074. */
   @Test
   void replaysADeadLetterWhoseReasonIsMended() throws Exception {
     postgresql.execute(name, "ALTER TABLE payments ALTER amount TYPE numeric(4, 2)");
