@@ -133,7 +133,11 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideOutsideOfPackages(
-              ROOT + ".jdbc..", ROOT + ".sink..", ROOT + ".check..", ROOT + ".transactions..")
+              ROOT + ".jdbc..",
+              ROOT + ".sink..",
+              ROOT + ".check..",
+              ROOT + ".transactions..",
+              ROOT + ".deadletters..")
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("java.sql..");

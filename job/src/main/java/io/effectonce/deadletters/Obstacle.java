@@ -41,7 +41,7 @@ public enum Obstacle {
    * @param force whether it is replayed though it may overwrite newer values
    * @param maxReplays how often a dead letter is replayed at most
    */
-  public static @Nullable Obstacle of(
+  static @Nullable Obstacle of(
       DeadLetter letter, PipelineSpec spec, boolean force, int maxReplays) {
     if (letter.replays() >= maxReplays) {
       return REPLAYED_OFTEN;
