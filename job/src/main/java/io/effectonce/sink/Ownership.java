@@ -143,13 +143,19 @@ final class Ownership {
     Pauses pauses = Pauses.within(patience, LONGEST_PAUSE);
     while (true) {
       owner.take(connection);
+      // Until the fence is there nothing shows that this job is alive: one that was given up could
+      // restart, take the pipeline back and commit what is looked for here.
+      owner.begin(connection);
       List<BranchId> pending = settle(connection, sweeper);
+      boolean taken = false;
       if (pending.isEmpty()) {
         // From here on only this job commits. What another did before, or a person, counts.
         refuseNewerDatabase(connection);
-        if (raiseFence(connection)) {
-          return;
-        }
+        taken = raiseFence(connection);
+      }
+      owner.end(connection);
+      if (taken) {
+        return;
       }
       if (!pauses.pause()) {
         throw pending.isEmpty() ? locked() : notInThisCheckpoint(pending);

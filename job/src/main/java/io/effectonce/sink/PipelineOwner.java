@@ -116,7 +116,8 @@ final class PipelineOwner {
   }
 
   /**
-   * Begins a commit.
+   * Begins a commit, or the settling of what came before: until its end, or that of the session,
+   * the owner isn't replaced.
    *
    * @throws IOException if another job has taken the pipeline
    */
@@ -129,7 +130,7 @@ final class PipelineOwner {
     }
   }
 
-  /** Ends a commit. */
+  /** Ends what {@link #begin} has begun. */
   void end(Connection connection) throws SQLException {
     tables.unlockOwner(connection, spec.name());
   }

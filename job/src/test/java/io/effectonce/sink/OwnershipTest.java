@@ -12,6 +12,8 @@ import io.effectonce.spec.PipelineSpec;
 import io.effectonce.testkit.TestDatabase;
 import io.effectonce.testkit.TestPipeline;
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -19,6 +21,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.flink.api.connector.sink2.Committer;
 import org.junit.jupiter.api.Test;
 
@@ -204,6 +207,44 @@ class OwnershipTest {
 
     @Override
     public void signalAlreadyCommitted() {}
+  }
+
+  /** Its fence shows that the heir is alive; before that the lock keeps others out. */
+  @Test
+  void shouldNotGiveThePipelineBackBetweenTheSweepAndTheFence() throws Exception {
+    AtomicReference<Boolean> takenBack = new AtomicReference<>();
+    try (XaSession session = database.connectXa();
+        XaSession woken = database.connectXa()) {
+      owner(JOB).take(woken.connection());
+      Connection watched =
+          (Connection)
+              Proxy.newProxyInstance(
+                  getClass().getClassLoader(),
+                  new Class<?>[] {Connection.class},
+                  (proxy, method, arguments) -> {
+                    if (arguments != null
+                        && String.valueOf(arguments[0]).contains("FOR UPDATE NOWAIT")) {
+                      takenBack.set(owns(woken.connection()));
+                    }
+                    try {
+                      return method.invoke(session.connection(), arguments);
+                    } catch (InvocationTargetException e) {
+                      throw e.getCause();
+                    }
+                  });
+      attemptOf(HEIR).take(watched, session, List.of());
+      assertThat(takenBack).hasValue(false);
+      assertThat(owns(woken.connection())).as("once the lock is given up").isTrue();
+    }
+  }
+
+  /** Whether the pipeline could be taken now, by one that doesn't look who is alive. */
+  private boolean owns(Connection connection) throws SQLException {
+    connection.setAutoCommit(false);
+    boolean owns = tables.own(connection, spec.name(), JOB);
+    connection.rollback();
+    connection.setAutoCommit(true);
+    return owns;
   }
 
   @Test
