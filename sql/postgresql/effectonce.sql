@@ -44,6 +44,8 @@ CREATE TABLE IF NOT EXISTS dead_letter (
   UNIQUE (pipeline, source_topic, source_partition, source_offset, source_part, content_hash)
 );
 
+ALTER TABLE dead_letter ADD COLUMN IF NOT EXISTS closed_by text; -- for a table made before there was this column
+
 CREATE INDEX IF NOT EXISTS dead_letter_open_key ON dead_letter (event_key)
   WHERE closed_at IS NULL AND event_key IS NOT NULL;
 CREATE INDEX IF NOT EXISTS dead_letter_open ON dead_letter (pipeline, id) WHERE closed_at IS NULL;

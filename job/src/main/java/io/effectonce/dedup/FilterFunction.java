@@ -17,6 +17,7 @@ import io.effectonce.spec.PipelineSpec;
 import io.effectonce.types.EventTypes;
 import io.effectonce.types.Sighting;
 import io.effectonce.types.Tally;
+import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -31,6 +32,8 @@ import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.util.Collector;
 import org.apache.flink.util.OutputTag;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Lets the first event of a key pass and holds its repeats back.
@@ -63,16 +66,25 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
   public static final OutputTag<Duplicate> DUPLICATES =
       new OutputTag<>("duplicates", EventTypes.duplicates());
 
+  private static final Logger LOG = LoggerFactory.getLogger(FilterFunction.class);
+
   private final PipelineSpec spec;
+  private final Clock clock;
 
   private transient Memory memory;
   private transient Age age;
   private transient Tally tally;
   private transient ListState<String> pipeline;
+  private transient ListState<Long> saved;
 
   /** The filter of a pipeline. */
   public FilterFunction(PipelineSpec spec) {
+    this(spec, Clock.systemUTC());
+  }
+
+  FilterFunction(PipelineSpec spec, Clock clock) {
     this.spec = spec;
+    this.clock = clock;
   }
 
   @Override
@@ -85,6 +97,16 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
     for (String name : pipeline.get()) {
       if (!name.equals(spec.name())) {
         throw new ForeignStateException(name, spec.name());
+      }
+    }
+    saved =
+        context
+            .getOperatorStateStore()
+            .getListState(new ListStateDescriptor<>("saved", Types.LONG));
+    for (long time : saved.get()) {
+      String warning = Outage.warning(spec, time, clock.millis());
+      if (warning != null) {
+        LOG.warn(warning);
       }
     }
   }
@@ -181,6 +203,7 @@ public final class FilterFunction extends KeyedProcessFunction<EventKey, Decoded
   public void snapshotState(FunctionSnapshotContext context) throws Exception {
     tally.save();
     pipeline.update(List.of(spec.name()));
+    saved.update(List.of(clock.millis()));
   }
 
   /** The key under which an element is routed and remembered. */

@@ -3,6 +3,7 @@ package io.effectonce.source;
 import io.effectonce.spec.SourceSpec;
 import java.util.Properties;
 import org.apache.flink.connector.kafka.source.KafkaSourceOptions;
+import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -11,6 +12,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * guarantee.
  */
 final class ClientProperties {
+  private static final String PATIENCE_MS = "20000";
+
   private ClientProperties() {}
 
   static Properties of(SourceSpec source) {
@@ -28,6 +31,20 @@ final class ClientProperties {
     String bytes = ByteArrayDeserializer.class.getName();
     properties.setProperty(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, bytes);
     properties.setProperty(ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, bytes);
+    return properties;
+  }
+
+  /**
+   * Those of a client whose answer somebody waits for. Kafka's own minute is long where no broker
+   * is there.
+   */
+  static Properties impatient(SourceSpec source) {
+    Properties properties = of(source);
+    if (!properties.containsKey(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG)
+        && !properties.containsKey(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG)) {
+      properties.setProperty(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, PATIENCE_MS);
+      properties.setProperty(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, PATIENCE_MS);
+    }
     return properties;
   }
 }

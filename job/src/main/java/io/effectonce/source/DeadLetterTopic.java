@@ -87,7 +87,7 @@ public final class DeadLetterTopic {
 
     private int largest() {
       ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
-      try (AdminClient admin = AdminClient.create(ClientProperties.of(spec.source()))) {
+      try (AdminClient admin = AdminClient.create(ClientProperties.impatient(spec.source()))) {
         return Integer.parseInt(
             requireNonNull(admin.describeConfigs(List.of(resource)).all().get().get(resource))
                 .get(TopicConfig.MAX_MESSAGE_BYTES_CONFIG)

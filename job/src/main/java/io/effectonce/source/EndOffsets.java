@@ -5,12 +5,10 @@ import java.io.Serializable;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.flink.connector.kafka.source.enumerator.initializer.OffsetsInitializer;
 import org.apache.kafka.clients.admin.AdminClient;
-import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetResetStrategy;
@@ -29,8 +27,6 @@ import org.apache.kafka.common.TopicPartition;
 public final class EndOffsets implements Serializable {
   private static final long serialVersionUID = 1;
 
-  private static final String PATIENCE_MS = "20000";
-
   private final HashMap<TopicPartition, Long> offsets;
 
   private EndOffsets(Map<TopicPartition, Long> offsets) {
@@ -44,7 +40,7 @@ public final class EndOffsets implements Serializable {
    * @throws KafkaException if Kafka can't be asked
    */
   public static EndOffsets now(SourceSpec source) {
-    try (AdminClient admin = AdminClient.create(impatient(source))) {
+    try (AdminClient admin = AdminClient.create(ClientProperties.impatient(source))) {
       Set<TopicPartition> partitions = partitions(source, admin);
       if (partitions.stream().allMatch(each -> each.topic().equals(source.replayTopic()))) {
         throw new MissingTopicException(source);
@@ -93,17 +89,6 @@ public final class EndOffsets implements Serializable {
       }
       throw unanswered(source, e);
     }
-  }
-
-  /** Somebody waits for the answer: Kafka's own minute is long where no broker is there. */
-  private static Properties impatient(SourceSpec source) {
-    Properties properties = ClientProperties.of(source);
-    if (!properties.containsKey(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG)
-        && !properties.containsKey(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG)) {
-      properties.setProperty(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, PATIENCE_MS);
-      properties.setProperty(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, PATIENCE_MS);
-    }
-    return properties;
   }
 
   private static KafkaException unanswered(SourceSpec source, Throwable cause) {

@@ -45,9 +45,10 @@ final class Layout {
   }
 
   /**
-   * By default everything that the event itself says. Not when it happened; not what each delivery
-   * has of its own, or every redelivery would be a conflict; and not constants, which the event
-   * doesn't say.
+   * By default everything that the event itself says beside its key. Not the key's parts: they
+   * agree in their canonical form wherever keys do, and a producer that sends the id 1 as "1" one
+   * day doesn't contradict itself. Not when it happened; not what each delivery has of its own, or
+   * every redelivery would be a conflict; and not constants, which the event doesn't say.
    */
   private static List<ValueSource> compared(List<ValueSource> sources, EventSpec event) {
     List<ValueSource> chosen = event.fingerprint();
@@ -55,6 +56,8 @@ final class Layout {
       return chosen;
     }
     return sources.stream()
+        .filter(source -> !event.businessId().contains(source))
+        .filter(source -> !source.equals(event.operation()))
         .filter(source -> !source.equals(event.occurredAt()))
         .filter(source -> !(source instanceof ValueSource.KafkaTimestamp))
         .filter(source -> !(source instanceof ValueSource.KafkaTopic))
@@ -78,7 +81,8 @@ final class Layout {
                   Reason.MISSING_VALUE,
                   "",
                   slot.where()
-                      + " is missing; have the producer send it, or make the column optional in the pipeline file"));
+                      + " is missing; have the producer send it, or make the column optional in the"
+                      + " pipeline file"));
         }
       } catch (Unreadable e) {
         values[i] = Value.ABSENT;

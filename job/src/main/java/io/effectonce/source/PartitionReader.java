@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -21,7 +20,6 @@ import org.apache.flink.api.connector.source.SourceReader;
 import org.apache.flink.connector.kafka.source.split.KafkaPartitionSplit;
 import org.apache.flink.core.io.InputStatus;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetOutOfRangeException;
@@ -118,7 +116,7 @@ final class PartitionReader implements SourceReader<SourceRecord, KafkaPartition
 
   /** The log's range for the message; the fault is certain without it. */
   private String range(TopicPartition partition) {
-    try (Admin admin = Admin.create(impatient())) {
+    try (Admin admin = Admin.create(ClientProperties.impatient(source))) {
       return new LogRange(
               offset(admin, partition, OffsetSpec.earliest()),
               offset(admin, partition, OffsetSpec.latest()))
@@ -193,19 +191,12 @@ final class PartitionReader implements SourceReader<SourceRecord, KafkaPartition
     if (offsets.isEmpty()) {
       return;
     }
-    try (Admin admin = Admin.create(impatient())) {
+    try (Admin admin = Admin.create(ClientProperties.impatient(source))) {
       admin.alterConsumerGroupOffsets(source.groupId(), offsets).all().get();
     } catch (ExecutionException | RuntimeException e) {
       LOG.warn("the offsets of group {} could not be committed", source.groupId(), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private Properties impatient() {
-    Properties properties = ClientProperties.of(source);
-    properties.setProperty(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, "10000");
-    properties.setProperty(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, "10000");
-    return properties;
   }
 }

@@ -44,7 +44,7 @@ public final class ReplayTopic implements AutoCloseable {
   /** The replay topic of a source, on the same brokers and with the same credentials. */
   public ReplayTopic(SourceSpec source) {
     this.source = source;
-    this.admin = AdminClient.create(ClientProperties.of(source));
+    this.admin = AdminClient.create(ClientProperties.impatient(source));
   }
 
   /** Its name. */

@@ -10,6 +10,7 @@ import io.effectonce.event.Event;
 import io.effectonce.event.Position;
 import io.effectonce.event.Reject;
 import io.effectonce.event.Verdict;
+import io.effectonce.testkit.CapturedLog;
 import io.effectonce.testkit.TestPipeline;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -531,6 +532,55 @@ class FilterFunctionTest {
       try (FilterSubtask filter = FilterSubtask.restore(pipeline, savepoint, later)) {
         assertThat(filter.take(START, PAY)).containsExactly("TOO_OLD");
         assertThat(filter.take(later, REFUND)).containsExactly("FIRST");
+      }
+    }
+
+    /** apache/flink PR 6186. */
+    @ParameterizedTest
+    @CsvSource({
+      "PT119S, '', ''",
+      "PT2M, 2 min, 'REFUND 2 min'",
+      "PT2H1.5S, 2 h, 'REFUND 2 min'",
+      "PT25H3M, 25 h, 'REFUND 2 min, window 1 d'"
+    })
+    void shouldWarnWithoutALedgerOfAnOutageLongerThanAWindow(
+        Duration outage, String ago, String forgotten) throws Exception {
+      TestPipeline pipeline =
+          pipeline("{ window: 1 d, window-by-operation: { REFUND: 2 min } }", "off", "null");
+
+      String said = saidAfter(pipeline, outage);
+
+      if (forgotten.isEmpty()) {
+        assertThat(said).isEmpty();
+      } else {
+        assertThat(said)
+            .isEqualToIgnoringNewLines(
+                "this state was saved at 2023-11-14T22:13:20Z, "
+                    + ago
+                    + " ago, which is longer than dedup's windows ("
+                    + forgotten
+                    + "): the filter has forgotten what it saw, and without a ledger nobody else"
+                    + " knows. What is delivered again takes effect again, unless event.occurred-at"
+                    + " shows its age");
+      }
+    }
+
+    @Test
+    void shouldNotWarnOfAnOutageWhereTheLedgerKnows() throws Exception {
+      assertThat(saidAfter(pipeline("{ window: 1 min }"), Duration.ofDays(3))).isEmpty();
+    }
+
+    private String saidAfter(TestPipeline pipeline, Duration outage) throws Exception {
+      OperatorSubtaskState savepoint;
+      try (FilterSubtask filter = FilterSubtask.start(pipeline)) {
+        filter.take(PAY);
+        savepoint = filter.savepoint();
+      }
+      try (CapturedLog log = CapturedLog.of(FilterFunction.class.getName());
+          FilterSubtask restored =
+              FilterSubtask.restore(pipeline, savepoint, START + outage.toMillis())) {
+        assertThat(restored.take(REFUND)).containsExactly("FIRST");
+        return log.text();
       }
     }
 

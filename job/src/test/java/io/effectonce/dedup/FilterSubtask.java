@@ -10,7 +10,11 @@ import io.effectonce.testkit.TestPipeline;
 import io.effectonce.types.EventTypes;
 import io.effectonce.types.Tally;
 import java.nio.charset.StandardCharsets;
+import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -57,6 +61,25 @@ final class FilterSubtask implements AutoCloseable {
   private final int subtask;
   private int taken;
   private long nextOffset;
+  private long now;
+
+  /** The clock that the test moves, as the function sees it. */
+  private final class TestClock extends Clock {
+    @Override
+    public ZoneId getZone() {
+      return ZoneOffset.UTC;
+    }
+
+    @Override
+    public Clock withZone(ZoneId zone) {
+      return this;
+    }
+
+    @Override
+    public Instant instant() {
+      return Instant.ofEpochMilli(now);
+    }
+  }
 
   private FilterSubtask(TestPipeline pipeline, JobID job, int parallelism, int subtask)
       throws Exception {
@@ -75,7 +98,7 @@ final class FilterSubtask implements AutoCloseable {
             .build();
     harness =
         new KeyedOneInputStreamOperatorTestHarness<>(
-            new KeyedProcessOperator<>(new FilterFunction(pipeline.spec())),
+            new KeyedProcessOperator<>(new FilterFunction(pipeline.spec(), new TestClock())),
             FilterFunction::key,
             EventTypes.keys(),
             environment);
@@ -148,8 +171,9 @@ final class FilterSubtask implements AutoCloseable {
     return subtasks;
   }
 
-  /** Moves both clocks, the one of timers and the one of state's time to live. */
+  /** Moves all clocks: that of timers, that of state's time to live, and the function's own. */
   FilterSubtask at(long millis) throws Exception {
+    now = millis;
     harness.setProcessingTime(millis);
     harness.setStateTtlProcessingTime(millis);
     return this;

@@ -2,30 +2,22 @@ package io.effectonce.pipeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.effectonce.testkit.CapturedLog;
 import io.effectonce.testkit.TestCluster;
 import io.effectonce.testkit.TestDatabase;
 import io.effectonce.testkit.TestKafka;
 import io.effectonce.testkit.TestPipeline;
-import java.io.StringWriter;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.List;
 import java.util.Map;
-import org.apache.logging.log4j.Level;
-import org.apache.logging.log4j.LogManager;
-import org.apache.logging.log4j.core.LoggerContext;
-import org.apache.logging.log4j.core.appender.WriterAppender;
-import org.apache.logging.log4j.core.config.LoggerConfig;
-import org.apache.logging.log4j.core.layout.PatternLayout;
 import org.junit.jupiter.api.Test;
 
 /** Everything that a job says of itself while it can't reach its database. */
 class SecretsIT extends ClusterTest {
   private static final String SECRET = "hunter2";
-  private static final List<String> LOGGERS =
-      List.of("io.effectonce.sink", "org.apache.flink", "org.apache.kafka", "org.postgresql");
 
   private final TestDatabase database = TestDatabase.create();
   private final TestPipeline pipeline =
@@ -58,10 +50,11 @@ class SecretsIT extends ClusterTest {
   /** FLINK-24679, kafka-connect-jdbc #1196. */
   @Test
   void shouldBeInNeitherTheWebUiNorTheLogs() throws Exception {
-    StringWriter log = new StringWriter();
     StringBuilder answers = new StringBuilder();
-    logTo(log);
-    try {
+    String said;
+    try (CapturedLog log =
+        CapturedLog.of(
+            "io.effectonce.sink", "org.apache.flink", "org.apache.kafka", "org.postgresql")) {
       TestCluster.Job job = cluster.job(pipeline).start();
       Payments.await("failed and restarted", () -> job.restarts() > 1);
       for (String path :
@@ -76,40 +69,13 @@ class SecretsIT extends ClusterTest {
         answers.append(get(path.replace("JOB", job.id()))).append('\n');
       }
       job.cancel();
-    } finally {
-      stopLogging();
+      said = log.text();
     }
     assertThat(answers.toString()).contains("127.0.0.1:1 refused").doesNotContain(SECRET);
-    assertThat(log.toString())
+    assertThat(said)
         .contains("starting to write failed and is tried again")
         .contains("ssl.key.password = [hidden]")
         .doesNotContain(SECRET);
-  }
-
-  /** All that is said at the level at which clusters usually log, and not on the console. */
-  private static void logTo(StringWriter log) {
-    WriterAppender appender =
-        WriterAppender.createAppender(
-            PatternLayout.newBuilder().withPattern("%m%n%ex").build(),
-            null,
-            log,
-            "secrets",
-            false,
-            true);
-    appender.start();
-    LoggerContext context = (LoggerContext) LogManager.getContext(false);
-    for (String name : LOGGERS) {
-      LoggerConfig logger = new LoggerConfig(name, Level.INFO, /* additive= */ false);
-      logger.addAppender(appender, Level.INFO, null);
-      context.getConfiguration().addLogger(name, logger);
-    }
-    context.updateLoggers();
-  }
-
-  private static void stopLogging() {
-    LoggerContext context = (LoggerContext) LogManager.getContext(false);
-    LOGGERS.forEach(context.getConfiguration()::removeLogger);
-    context.updateLoggers();
   }
 
   private static String get(String path) throws Exception {

@@ -509,6 +509,11 @@ class ProblemsTest {
             "1  dead-letters.replay-topic  is 'shop.replay' by default but must not match"
                 + " source.topic-pattern"),
         spoiled(
+            "pattern that matches the dead letters' topic",
+            "topics: [orders]",
+            "topic-pattern: orders.*\ndead-letters: { topic: orders-dead }",
+            "5  dead-letters.topic  was 'orders-dead' but must not match source.topic-pattern"),
+        spoiled(
             "stop-after",
             "sink:\n",
             "dead-letters: { stop-after: 0 }\nsink:\n",
