@@ -53,19 +53,11 @@ public final class TestKafka {
    * they are stored.
    */
   public static void send(String topic, int partition, List<String> values) {
-    var sent =
+    append(
         values.stream()
             .map(value -> value.replace('\'', '"').getBytes(StandardCharsets.UTF_8))
-            .map(value -> Broker.PRODUCER.send(new ProducerRecord<>(topic, partition, null, value)))
-            .toList();
-    Broker.PRODUCER.flush();
-    try {
-      for (var each : sent) {
-        each.get();
-      }
-    } catch (InterruptedException | ExecutionException e) {
-      throw new IllegalStateException(e);
-    }
+            .map(value -> new ProducerRecord<byte[], byte[]>(topic, partition, null, value))
+            .toList());
   }
 
   /**
@@ -76,11 +68,7 @@ public final class TestKafka {
     byte[] bytes = value.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
     ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(topic, 0, null, bytes);
     headers.forEach(header -> record.headers().add(header.name(), header.value()));
-    try {
-      Broker.PRODUCER.send(record).get();
-    } catch (InterruptedException | ExecutionException e) {
-      throw new IllegalStateException(e);
-    }
+    append(List.of(record));
   }
 
   /**
@@ -89,8 +77,17 @@ public final class TestKafka {
   public static void append(String topic, int partition, String key, String value) {
     byte[] keyBytes = key == null ? null : key.getBytes(StandardCharsets.UTF_8);
     byte[] valueBytes = value == null ? null : value.getBytes(StandardCharsets.UTF_8);
+    append(List.of(new ProducerRecord<>(topic, partition, keyBytes, valueBytes)));
+  }
+
+  /** Appends records as they are, in this order, and waits until they are stored. */
+  public static void append(List<ProducerRecord<byte[], byte[]>> records) {
+    var sent = records.stream().map(Broker.PRODUCER::send).toList();
+    Broker.PRODUCER.flush();
     try {
-      Broker.PRODUCER.send(new ProducerRecord<>(topic, partition, keyBytes, valueBytes)).get();
+      for (var each : sent) {
+        each.get();
+      }
     } catch (InterruptedException | ExecutionException e) {
       throw new IllegalStateException(e);
     }
