@@ -1,5 +1,7 @@
 package io.effectonce.jdbc;
 
+import static java.util.Objects.requireNonNull;
+
 import io.effectonce.event.Value;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -32,8 +34,10 @@ import org.jspecify.annotations.Nullable;
  * @param display the type as people write it, with its bounds
  * @param size the most characters or digits, or {@link #UNBOUNDED}
  * @param scale the most digits after the point, of numbers and of seconds, where the kind has such
+ * @param element what an array's elements are; null for all other kinds
  */
-public record ColumnType(Kind kind, String name, String display, int size, int scale) {
+public record ColumnType(
+    Kind kind, String name, String display, int size, int scale, @Nullable ColumnType element) {
   /** No limit of its own. */
   public static final int UNBOUNDED = Integer.MAX_VALUE;
 
@@ -54,6 +58,11 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
   private static final Pattern NUMBER =
       Pattern.compile("-?(0|[1-9][0-9]{0,999})(\\.[0-9]{1,999})?([eE][-+]?[0-9]{1,4})?");
 
+  /** Any type but an array. */
+  public ColumnType(Kind kind, String name, String display, int size, int scale) {
+    this(kind, name, display, size, scale, null);
+  }
+
   /** What a column holds, each with the form in which its values are sent. */
   public enum Kind {
     SMALLINT,
@@ -71,6 +80,7 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
     UUID,
     JSON,
     BYTES,
+    ARRAY,
     /**
      * Any other whose text form is taken exactly or not at all: sent as text, the database judges.
      */
@@ -106,6 +116,7 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
       case UUID -> uuid(value);
       case JSON -> json(value);
       case BYTES -> bytes(value);
+      case ARRAY -> array(value);
       case OTHER -> scalar(value);
       case UNSUPPORTED -> throw unfit(value, "can't be written exactly");
     };
@@ -369,6 +380,15 @@ public record ColumnType(Kind kind, String name, String display, int size, int s
       }
     }
     throw unfit(value, "is no text in Base64");
+  }
+
+  private String array(Value value) throws UnfitValueException {
+    String literal =
+        value instanceof Value.Json json ? ArrayLiteral.of(json, requireNonNull(element)) : null;
+    if (literal == null) {
+      throw unfit(value, "is no array of scalars");
+    }
+    return literal;
   }
 
   private UnfitValueException unfit(Value value, String what) {

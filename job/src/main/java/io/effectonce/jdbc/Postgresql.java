@@ -46,14 +46,6 @@ final class Postgresql implements Dialect {
           "bit",
           "varbit",
           "xml",
-          "_int2",
-          "_int4",
-          "_int8",
-          "_text",
-          "_varchar",
-          "_bool",
-          "_uuid",
-          "_date",
           "int4range",
           "int8range",
           "daterange");
@@ -133,17 +125,25 @@ final class Postgresql implements Dialect {
                 FROM resolved r JOIN pg_type d ON d.oid = r.type AND d.typtype = 'd'
             )
             SELECT r.attname, CASE t.typtype WHEN 'e' THEN 'enum' ELSE t.typname END, quote_ident(n.nspname) || '.' || quote_ident(declared.typname),
-                   format_type(r.type, r.modifier), r.modifier, r.required
+                   format_type(r.type, r.modifier), r.modifier, r.required,
+                   CASE e.typtype WHEN 'e' THEN 'enum' ELSE e.typname END, format_type(e.oid, r.modifier)
               FROM resolved r
               JOIN pg_type t ON t.oid = r.type AND t.typtype <> 'd'
               JOIN pg_type declared ON declared.oid = r.declared
               JOIN pg_namespace n ON n.oid = declared.typnamespace
+              LEFT JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid
             """)) {
       query.setString(1, quoteTable(table));
       try (ResultSet rows = query.executeQuery()) {
         while (rows.next()) {
+          String element = rows.getString(7);
           ColumnType type =
-              type(rows.getString(2), rows.getString(3), rows.getString(4), rows.getInt(5));
+              element == null
+                  ? type(rows.getString(2), rows.getString(3), rows.getString(4), rows.getInt(5))
+                  : array(
+                      rows.getString(3),
+                      rows.getString(4),
+                      type(element, element, rows.getString(8), rows.getInt(5)));
           columns.put(
               rows.getString(1),
               new Column(
@@ -228,6 +228,14 @@ final class Postgresql implements Dialect {
       }
     }
     return keys;
+  }
+
+  private static ColumnType array(String name, String display, ColumnType element) {
+    ColumnType.Kind kind =
+        element.kind() == ColumnType.Kind.UNSUPPORTED
+            ? ColumnType.Kind.UNSUPPORTED
+            : ColumnType.Kind.ARRAY;
+    return new ColumnType(kind, name, display, ColumnType.UNBOUNDED, 0, element);
   }
 
   private static ColumnType type(String type, String name, String display, int modifier) {
@@ -676,7 +684,7 @@ final class Postgresql implements Dialect {
       case DATE -> "date";
       case TIME -> "time";
       case UUID -> "uuid";
-      case TEXT, JSON, BYTES, OTHER, UNSUPPORTED -> "text";
+      case TEXT, JSON, BYTES, ARRAY, OTHER, UNSUPPORTED -> "text";
     };
   }
 

@@ -103,6 +103,10 @@ class PostgresqlTypesTest {
     return new Value.Text(text);
   }
 
+  private static Value json(String json) {
+    return new Value.Json(json);
+  }
+
   private static Value whole(long number) {
     return new Value.Whole(number);
   }
@@ -181,8 +185,28 @@ class PostgresqlTypesTest {
         Arguments.of("inet", text("10.0.0.1/8"), "10.0.0.1/8"),
         Arguments.of("bit(3)", text("101"), "101"),
         Arguments.of("bit varying(5)", text("1"), "1"),
-        Arguments.of("integer[]", text("{1,NULL,3}"), "{1,NULL,3}"),
-        Arguments.of("varchar(2)[]", text("{ab,\"c,\"}"), "{ab,\"c,\"}"),
+        Arguments.of("integer[]", json("[1, null, \"3\"]"), "{1,NULL,3}"),
+        Arguments.of("bigint[]", json("[9007199254740993]"), "{9007199254740993}"),
+        Arguments.of("text[]", json("[]"), "{}"),
+        Arguments.of(
+            "text[]",
+            json("[\"\",\"NULL\",null,\"a\\\"b\\\\c{},\\n\",1.50,true]"),
+            "{\"\",\"NULL\",NULL,\"a\\\"b\\\\c{},\n\",1.5,true}"),
+        Arguments.of("varchar(2)[]", json("[\"ab\",\"c,\"]"), "{ab,\"c,\"}"),
+        Arguments.of("numeric(5,2)[]", json("[1.5, 1E+2]"), "{1.50,100.00}"),
+        Arguments.of("numeric[]", json("[12.345678901234567891]"), "{12.345678901234567891}"),
+        Arguments.of("double precision[]", json("[0.1]"), "{0.1}"),
+        Arguments.of("boolean[]", json("[true, false]"), "{t,f}"),
+        Arguments.of(
+            "timestamptz[]",
+            json("[\"2026-01-31T12:00:00.123456+05:30\"]"),
+            "{\"2026-01-31 06:30:00.123456+00\"}"),
+        Arguments.of(
+            "uuid[]",
+            json("[\"0F8FAD5B-D9CB-469F-A165-70867728950E\"]"),
+            "{0f8fad5b-d9cb-469f-a165-70867728950e}"),
+        Arguments.of("bytea[]", json("[\"AP+A\"]"), "{\"\\\\x00ff80\"}"),
+        Arguments.of("mood[]", json("[\"very \\\"happy\\\"\"]"), "{\"very \\\"happy\\\"\"}"),
         Arguments.of("int4range", text("[1,5)"), "[1,5)"));
   }
 
@@ -207,7 +231,13 @@ class PostgresqlTypesTest {
         Arguments.of("time(0)", text("12:00:00.5"), "time(0) without time zone"),
         Arguments.of("numeric(3,-2)", whole(12_345), "numeric(3,-2)"),
         Arguments.of("real", decimal("3.41E+38"), "real"),
-        Arguments.of("integer[]", new Value.Json("[1]"), "integer[]"));
+        Arguments.of("integer[]", json("[1,2.5]"), "integer"),
+        Arguments.of("integer[]", json("[[1]]"), "integer[]"),
+        Arguments.of("integer[]", json("{\"1\":1}"), "integer[]"),
+        Arguments.of("integer[]", text("{1}"), "integer[]"),
+        Arguments.of("numeric[]", json("[1e100000000]"), "numeric[]"),
+        Arguments.of("numeric(5,2)[]", json("[1.239]"), "numeric(5,2)"),
+        Arguments.of("varchar(2)[]", json("[\"ab \"]"), "character varying(2)"));
   }
 
   /** SeaTunnel #6429 and, for numbers, KAFKA-10439. */
@@ -228,8 +258,7 @@ class PostgresqlTypesTest {
         Arguments.of("bit(3)", text("10"), "22026"),
         Arguments.of("bit(3)", text("1011"), "22026"),
         Arguments.of("bit varying(3)", text("1011"), "22001"),
-        Arguments.of("varchar(2)[]", text("{abc}"), "22001"),
-        Arguments.of("integer[]", text("1"), "22P02"),
+        Arguments.of("mood[]", json("[\"glad\"]"), "22P02"),
         Arguments.of("inet", text("localhost"), "22P02"),
         Arguments.of("jsonb", decimal("1E+200000"), "22003"));
   }
