@@ -2,20 +2,35 @@ package io.effectonce.pipeline;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.effectonce.deadletters.DeadLetters;
+import io.effectonce.deadletters.Replayer;
+import io.effectonce.jdbc.DeadLetterTable.Selection;
+import io.effectonce.jdbc.DeadLetterTable.Status;
 import io.effectonce.source.Replay;
+import io.effectonce.source.ReplayTopic;
 import io.effectonce.testkit.TestCluster;
 import io.effectonce.testkit.TestDatabase;
 import io.effectonce.testkit.TestKafka;
 import io.effectonce.testkit.TestPipeline;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Dead letters that come back through the pipeline's replay topic, from topic to row. */
 class ReplayIT extends ClusterTest {
   private static final String TOO_LONG = "{'id':'1','op':'PAY','user':'too long a name'}";
+  private static final String OPEN = "SELECT count(*) FROM dead_letter WHERE closed_at IS NULL";
+  private static final String WRITTEN = "SELECT count(*) FROM payments";
+  private static final int BAD = 1_000;
+  private static final int ROUNDS = 50;
+  private static final int EACH = 100;
   private static final String FITS = "{'id':'2','op':'PAY','user':'ann'}";
 
   private final String topic = TestKafka.topic(1);
@@ -120,5 +135,73 @@ class ReplayIT extends ClusterTest {
     assertThat(
             database.rows("SELECT reason, replays, closed_at IS NULL FROM dead_letter ORDER BY id"))
         .containsExactly("unfit-value | 1 | f", "unknown-dead-letter | 0 | t");
+  }
+
+  /** While new events come in, twice at once, and over a crash. */
+  @ParameterizedTest
+  @CsvSource({"local, { keep: 90 d }", "local, off", "xa, { keep: 90 d }", "xa, off"})
+  void shouldReplayUnderLoad(String commit, String ledger) throws Exception {
+    TestPipeline pipeline =
+        pipeline(ledger)
+            .with("commit: local", "commit: " + commit)
+            .with("max-rows: 50", "max-rows: 200");
+    TestCluster.Job job =
+        cluster.job(pipeline).parallelism(2).checkpointInterval(Duration.ofMillis(300)).start();
+    TestKafka.send(topic, 0, payments("bad", BAD, "too long a name"));
+    Payments.await("dead letters", () -> database.number(OPEN) == BAD);
+    widen();
+    TestKafka.broker().createTopic(replays, 2);
+
+    CompletableFuture<Void> load =
+        CompletableFuture.runAsync(
+            () -> {
+              for (int i = 0; i < ROUNDS; i++) {
+                TestKafka.send(topic, 0, payments("new" + i, EACH, "ann"));
+              }
+            });
+    CompletableFuture<Void> twin = CompletableFuture.runAsync(() -> replayAll(pipeline));
+    replayAll(pipeline);
+    cluster.replaceTaskManager();
+    twin.get();
+    load.get();
+    // Not by the counter: without a ledger nobody knows a replay that is read again after a crash.
+    Payments.await("all applied", () -> database.number(WRITTEN) == BAD + ROUNDS * EACH);
+    job.stopWithSavepoint();
+
+    assertThat(job.counts().get("read"))
+        .isEqualTo(
+            job.counts().get("applied")
+                + job.counts().get("duplicates")
+                + job.counts().get("deadLetters"));
+    assertThat(
+            database.rows(
+                "SELECT count(*), count(DISTINCT id), sum(length(user_name)) FROM payments"))
+        .containsExactly(
+            "%d | %1$d | %d"
+                .formatted(
+                    BAD + ROUNDS * EACH, BAD * "too long a name".length() + ROUNDS * EACH * 3));
+    assertThat(database.rows("SELECT count(*), closed_by FROM dead_letter GROUP BY 2"))
+        .containsExactly(BAD + " | replay");
+  }
+
+  private static List<String> payments(String prefix, int count, String user) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> "{'id':'%s-%d','op':'PAY','user':'%s'}".formatted(prefix, i, user))
+        .toList();
+  }
+
+  private static void replayAll(TestPipeline pipeline) {
+    try (DeadLetters letters = DeadLetters.of(pipeline.spec());
+        ReplayTopic topic = new ReplayTopic(pipeline.spec().source())) {
+      Replayer replayer = new Replayer(pipeline.spec(), letters);
+      Replayer.Plan plan =
+          replayer.plan(
+              new Selection(
+                  Status.OPEN, List.of(), List.of(), List.of(), List.of(), List.of(), null, null),
+              new Replayer.Limits(/* force= */ true, /* maxReplays= */ 5, /* after= */ 0, BAD));
+      replayer.send(plan.letters(), topic, /* perSecond= */ 500, (sent, last) -> {});
+    } catch (SQLException | InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 }
