@@ -296,7 +296,8 @@ class AwkwardPayloadsIT extends ClusterTest {
   /** As ASCII, so that what is no text can be written too. */
   private static String json(String text) {
     StringBuilder json = new StringBuilder("\"");
-    for (char unit : text.toCharArray()) {
+    for (int i = 0; i < text.length(); i++) {
+      char unit = text.charAt(i);
       json.append(
           unit >= ' ' && unit <= '~' && unit != '"' && unit != '\\'
               ? String.valueOf(unit)
