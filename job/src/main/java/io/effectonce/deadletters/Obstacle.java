@@ -12,28 +12,16 @@ import org.jspecify.annotations.Nullable;
 /** Why a dead letter should not be replayed. */
 public enum Obstacle {
   /** It has been replayed as often as it may be, and failed each time. */
-  REPLAYED_OFTEN("have been replayed as often as --max-replays lets them"),
+  REPLAYED_OFTEN,
   /** It is the record of a replay that named no dead letter. */
-  NO_ORIGINAL("came in through the replay topic, and name no dead letter of this pipeline"),
-  /** Without a ledger nobody can tell whether the first event took effect. */
-  CONFLICT_WITHOUT_LEDGER(
-      "are conflicts, and without a ledger (sink.ledger: off) they would overwrite what took"
-          + " effect"),
+  NO_ORIGINAL,
+  /**
+   * It is a conflict, and without a ledger nobody can tell whether the first event took effect,
+   * which it would overwrite.
+   */
+  CONFLICT_WITHOUT_LEDGER,
   /** An upsert without a version overwrites what newer events have written. */
-  OVERWRITES(
-      "would overwrite columns by an upsert without a version, and so might bring old values back"
-          + " (--force replays them all the same)");
-
-  private final String description;
-
-  Obstacle(String description) {
-    this.description = description;
-  }
-
-  /** What is true of such dead letters, as the predicate of a sentence. */
-  public String description() {
-    return description;
-  }
+  OVERWRITES;
 
   /**
    * What keeps a dead letter from being replayed, null if nothing does.

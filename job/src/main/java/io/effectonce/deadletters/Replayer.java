@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Sends dead letters back to the job through the pipeline's replay topic.
@@ -55,7 +56,7 @@ public final class Replayer {
   public Plan plan(Selection selection, Limits limits) throws SQLException {
     List<DeadLetter> chosen = new ArrayList<>();
     Map<Obstacle, Integer> leftOut = new EnumMap<>(Obstacle.class);
-    int[] beyond = {0};
+    AtomicInteger beyond = new AtomicInteger();
     letters.forEach(
         selection,
         limits.after(),
@@ -66,10 +67,10 @@ public final class Replayer {
           } else if (chosen.size() < limits.limit()) {
             chosen.add(letter);
           } else {
-            beyond[0]++;
+            beyond.incrementAndGet();
           }
         });
-    return new Plan(chosen, leftOut, beyond[0]);
+    return new Plan(chosen, leftOut, beyond.get());
   }
 
   /** Hears of progress. */

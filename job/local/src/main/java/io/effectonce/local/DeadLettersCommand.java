@@ -8,21 +8,15 @@ import io.effectonce.event.SourceRecord;
 import io.effectonce.jdbc.DeadLetterTable.DeadLetter;
 import io.effectonce.jdbc.DeadLetterTable.Selection;
 import io.effectonce.jdbc.DeadLetterTable.Status;
-import io.effectonce.local.terminal.Columns;
 import io.effectonce.local.terminal.Table;
 import io.effectonce.local.terminal.Terminal;
 import io.effectonce.source.ReplayTopic;
 import io.effectonce.spec.InvalidPipelineException;
 import io.effectonce.spec.PipelineSpec;
-import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -39,13 +33,12 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "dead-letters",
     description = {
-      "Shows what couldn't take effect and why, replays it when the reason is mended, or discards it."
+      "Shows what couldn't take effect and why, replays it when the reason is mended, or discards"
+          + " it."
     },
     mixinStandardHelpOptions = true,
     versionProvider = Main.Version.class)
 final class DeadLettersCommand {
-  private static final int LONGEST_CELL = 100;
-
   private final Surroundings surroundings;
   private final Terminal terminal;
 
@@ -143,97 +136,12 @@ final class DeadLettersCommand {
       boolean some = !ids.isEmpty() || !filter.isEmpty();
       if (all == some) {
         throw CommandException.unusable(
-            "say which dead letters are meant, by number, by an option such as --reason, or by --all");
+            "say which dead letters are meant, by number, by an option such as --reason, or by"
+                + " --all");
       }
       return filter.of(Status.OPEN, ids);
     }
   }
-
-  /**
-   * The answer of {@code list} for programs.
-   *
-   * @param pipeline the pipeline's name
-   * @param total how many are meant
-   * @param deadLetters the first of them
-   */
-  record Listing(String pipeline, long total, List<Line> deadLetters) {}
-
-  /**
-   * A dead letter. Times are in UTC, and null means that there is none.
-   *
-   * @param id its number
-   * @param topic where its record came from
-   * @param partition as above
-   * @param offset as above
-   * @param part the part of an exploded record
-   * @param stage where it failed last
-   * @param reason why
-   * @param message the same for people
-   * @param businessId its business ID
-   * @param operation its operation
-   * @param created when it was stored
-   * @param replays how often it was replayed
-   * @param closed when it was done with
-   * @param closedBy by what
-   */
-  record Line(
-      long id,
-      String topic,
-      int partition,
-      long offset,
-      int part,
-      String stage,
-      String reason,
-      String message,
-      @Nullable String businessId,
-      @Nullable String operation,
-      String created,
-      int replays,
-      @Nullable String closed,
-      @Nullable String closedBy) {
-    static Line of(DeadLetter letter) {
-      Instant closed = letter.closed();
-      return new Line(
-          letter.id(),
-          letter.position().topic(),
-          letter.position().partition(),
-          letter.position().offset(),
-          letter.position().part(),
-          letter.stage(),
-          letter.reason(),
-          letter.message(),
-          letter.businessId(),
-          letter.operation(),
-          letter.created().toString(),
-          letter.replays(),
-          closed == null ? null : closed.toString(),
-          letter.closedBy());
-    }
-  }
-
-  /**
-   * The answer of {@code show} for programs.
-   *
-   * @param deadLetter what is known of it
-   * @param timestamp the record's timestamp, null where it has none
-   * @param key the record's key in Base64
-   * @param value the record's value in Base64
-   * @param headers the record's headers
-   */
-  record Shown(
-      Line deadLetter,
-      @Nullable String timestamp,
-      @Nullable String key,
-      @Nullable String value,
-      List<HeaderLine> headers) {}
-
-  /**
-   * A header.
-   *
-   * @param name its name
-   * @param value its bytes in Base64
-   */
-  record HeaderLine(String name, @Nullable String value) {}
 
   /**
    * The answer of {@code replay} for programs.
@@ -288,11 +196,13 @@ final class DeadLettersCommand {
     }
     if (json) {
       terminal.answer(
-          Json.line(new Listing(spec.name(), total, letters.stream().map(Line::of).toList())));
+          Json.line(
+              new DeadLetterJson.Listing(
+                  spec.name(), total, letters.stream().map(DeadLetterJson.Line::of).toList())));
     } else if (letters.isEmpty()) {
       terminal.answer("pipeline " + spec.name() + " has no such dead letters");
     } else {
-      terminal.answer(table(letters));
+      terminal.answer(DeadLetterText.table(letters));
       terminal.answer(
           letters.size() < total
               ? "%s of %s; --limit shows more"
@@ -300,52 +210,6 @@ final class DeadLettersCommand {
               : Table.number(total) + " in all");
     }
     return ExitCode.SUCCESS;
-  }
-
-  private static String table(List<DeadLetter> letters) {
-    Columns table =
-        new Columns("id", "stored", "from", "business ID", "operation", "replays", "reason", "why");
-    for (DeadLetter letter : letters) {
-      table.row(
-          Long.toString(letter.id()),
-          time(letter.created()),
-          letter.position().toString(),
-          cell(letter.businessId()),
-          cell(letter.operation()),
-          Integer.toString(letter.replays()),
-          letter.reason() + (letter.closedBy() == null ? "" : ", closed by " + letter.closedBy()),
-          cell(letter.message()));
-    }
-    return table.toString();
-  }
-
-  private static String time(Instant time) {
-    return time.truncatedTo(ChronoUnit.SECONDS).toString();
-  }
-
-  /** On one line, and not too long. */
-  private static String cell(@Nullable String text) {
-    if (text == null) {
-      return "-";
-    }
-    String line = printable(text);
-    return line.length() <= LONGEST_CELL ? line : line.substring(0, LONGEST_CELL - 1) + "…";
-  }
-
-  /** A terminal obeys control characters, and these come from anybody. */
-  private static String printable(String text) {
-    StringBuilder line = new StringBuilder();
-    text.codePoints()
-        .forEach(
-            each -> {
-              int type = Character.getType(each);
-              if (type == Character.CONTROL || type == Character.FORMAT) {
-                line.append("\\u%04x".formatted(each));
-              } else {
-                line.appendCodePoint(each);
-              }
-            });
-    return line.toString();
   }
 
   @Command(
@@ -380,72 +244,11 @@ final class DeadLettersCommand {
           .write(value == null ? new byte[0] : value, 0, value == null ? 0 : value.length);
       terminal.out().flush();
     } else if (json) {
-      terminal.answer(Json.line(shown(letter, record)));
+      terminal.answer(Json.line(DeadLetterJson.Shown.of(letter, record)));
     } else {
-      terminal.answer(text(letter, record));
+      terminal.answer(DeadLetterText.of(letter, record));
     }
     return ExitCode.SUCCESS;
-  }
-
-  private static Shown shown(DeadLetter letter, SourceRecord record) {
-    return new Shown(
-        Line.of(letter),
-        record.timestamp() < 0 ? null : Instant.ofEpochMilli(record.timestamp()).toString(),
-        base64(record.key()),
-        base64(record.value()),
-        record.headers().stream()
-            .map(header -> new HeaderLine(header.name(), base64(header.value())))
-            .toList());
-  }
-
-  private static @Nullable String base64(byte @Nullable [] bytes) {
-    return bytes == null ? null : Base64.getEncoder().encodeToString(bytes);
-  }
-
-  private static String text(DeadLetter letter, SourceRecord record) {
-    List<String> text = new ArrayList<>();
-    Instant closed = letter.closed();
-    text.add(
-        "dead letter  "
-            + letter.id()
-            + (closed == null
-                ? ", open"
-                : ", closed by " + letter.closedBy() + " at " + time(closed)));
-    text.add("from         " + letter.position());
-    text.add(
-        "stored       "
-            + time(letter.created())
-            + ", replayed "
-            + letter.replays()
-            + (letter.replays() == 1 ? " time" : " times"));
-    text.add(
-        "business ID  " + (letter.businessId() == null ? "-" : printable(letter.businessId())));
-    text.add("operation    " + (letter.operation() == null ? "-" : printable(letter.operation())));
-    text.add("reason       " + letter.reason() + ", found at stage " + letter.stage());
-    text.add("why          " + printable(letter.message()));
-    text.add(
-        "timestamp    "
-            + (record.timestamp() < 0 ? "-" : Instant.ofEpochMilli(record.timestamp())));
-    record
-        .headers()
-        .forEach(
-            header ->
-                text.add("header       " + printable(header.name()) + ": " + text(header.value())));
-    text.add("key          " + text(record.key()));
-    text.add("value        " + text(record.value()));
-    return String.join(System.lineSeparator(), text);
-  }
-
-  private static String text(byte @Nullable [] bytes) {
-    if (bytes == null) {
-      return "none";
-    }
-    try {
-      return printable(
-          StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
-    } catch (CharacterCodingException e) {
-      return bytes.length + " bytes that are no UTF-8, in Base64: " + base64(bytes);
-    }
   }
 
   @Command(
@@ -529,7 +332,21 @@ final class DeadLettersCommand {
   }
 
   private void explain(Obstacle obstacle, int count) {
-    terminal.notice(count(count) + " left out: they " + obstacle.description());
+    terminal.notice(count(count) + " left out: they " + reason(obstacle));
+  }
+
+  private static String reason(Obstacle obstacle) {
+    return switch (obstacle) {
+      case REPLAYED_OFTEN -> "have been replayed as often as --max-replays lets them";
+      case NO_ORIGINAL ->
+          "came in through the replay topic, and name no dead letter of this pipeline";
+      case CONFLICT_WITHOUT_LEDGER ->
+          "are conflicts, and without a ledger (sink.ledger: off) they would overwrite what took"
+              + " effect";
+      case OVERWRITES ->
+          "would overwrite columns by an upsert without a version, and so might bring old values"
+              + " back (--force replays them all the same)";
+    };
   }
 
   private static String count(int letters) {
