@@ -1,21 +1,18 @@
 package io.effectonce.bench.compare;
 
 import io.effectonce.bench.services.Shop.Written;
+import io.effectonce.bench.stream.PaymentPipeline;
 import io.effectonce.pipeline.FlinkSettings;
 import io.effectonce.pipeline.Pipeline;
 import io.effectonce.sink.EffectsSink;
 import io.effectonce.source.EndOffsets;
 import io.effectonce.source.KafkaRecords;
 import io.effectonce.spec.InvalidPipelineException;
-import io.effectonce.spec.PipelineFile;
 import io.effectonce.spec.PipelineSpec;
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
@@ -32,13 +29,13 @@ record PipelineJob(String commit, Scenario scenario) implements Contender {
     INCREMENT;
 
     private String file() {
-      return name().toLowerCase(Locale.ROOT) + ".yaml";
+      return name().toLowerCase(Locale.ROOT);
     }
   }
 
   @Override
   public String name() {
-    return commit + "-" + scenario.name().toLowerCase(Locale.ROOT);
+    return commit + "-" + scenario.file();
   }
 
   @Override
@@ -57,15 +54,9 @@ record PipelineJob(String commit, Scenario scenario) implements Contender {
 
   /** The pipeline file's contents. */
   PipelineSpec spec(Target target) throws IOException, InvalidPipelineException {
-    String file = scenario.file();
-    try (InputStream text = PipelineJob.class.getResourceAsStream("/pipelines/" + file)) {
-      Map<String, String> environment = new HashMap<>(target.environment());
-      environment.put("SINK_COMMIT", commit);
-      return PipelineFile.parse(
-          file,
-          new String(Objects.requireNonNull(text).readAllBytes(), StandardCharsets.UTF_8),
-          environment);
-    }
+    Map<String, String> environment = new HashMap<>(target.environment());
+    environment.put("SINK_COMMIT", commit);
+    return PaymentPipeline.load(scenario.file(), environment);
   }
 
   @Override

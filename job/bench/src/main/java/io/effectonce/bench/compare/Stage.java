@@ -43,6 +43,9 @@ record Stage(
   Measured run(Contender contender, String run)
       throws IOException, SQLException, FailedRunException {
     shop.reset();
+    if (profiles != null) {
+      shop.execute("SELECT pg_stat_statements_reset()");
+    }
     Path state = directory.resolve("state");
     Target target =
         new Target(
@@ -57,10 +60,10 @@ record Stage(
       double job = ProcessorTime.of(process.id());
       double database = shop.processorTime() - databaseBefore;
       double brokers = ProcessorTime.of(broker.process()) - brokerBefore;
+      saveStatements(run);
       if (!answer.failure().isEmpty()) {
         throw new FailedRunException(answer.failure());
       }
-      saveStatements(run);
       return new Measured(
           events,
           (shop.lastCommit(contender.written()) - answer.runningAt()) / MILLIS,
@@ -72,6 +75,10 @@ record Stage(
           answer.restarts());
     } finally {
       delete(state);
+      if (profiles != null) {
+        // Written when the job's JVM ended.
+        Profile.summarize(profiles.resolve(run + ".jfr"), profiles.resolve(run + "-profile.txt"));
+      }
     }
   }
 
@@ -93,7 +100,6 @@ record Stage(
               SELECT format('%s ms, %s calls, %s rows: %s', round(total_exec_time + total_plan_time), calls, rows, left(regexp_replace(query, '\\s+', ' ', 'g'), 300))
                 FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 25
               """));
-      shop.execute("SELECT pg_stat_statements_reset()");
     }
   }
 
