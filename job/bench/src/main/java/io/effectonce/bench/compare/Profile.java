@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordedFrame;
 import jdk.jfr.consumer.RecordedStackTrace;
@@ -79,7 +80,7 @@ final class Profile {
       Set<String> seen = new HashSet<>();
       for (RecordedFrame frame : all) {
         String name = name(frame);
-        if (seen.add(name)) {
+        if (isOfTheJob(name) && seen.add(name)) {
           within.add(name, weight);
         }
       }
@@ -90,7 +91,9 @@ final class Profile {
       threads.print("by thread", out);
       packages.print("by package of the top frame", out);
       frames.print("by top frame", out);
-      within.print("by any frame (a sample counts for all that are on its stack)", out);
+      within.print(
+          "by any frame outside Java and Flink (a sample counts for all that are on its stack)",
+          out);
       if (objects.byName.size() > 1) {
         objects.print("by class of the object", out);
       }
@@ -133,6 +136,11 @@ final class Profile {
 
   private static String name(RecordedFrame frame) {
     return frame.getMethod().getType().getName() + "." + frame.getMethod().getName();
+  }
+
+  private static boolean isOfTheJob(String name) {
+    return Stream.of("java.", "javax.", "jdk.", "sun.", "org.apache.flink.")
+        .noneMatch(name::startsWith);
   }
 
   private static String packageOf(RecordedFrame frame) {

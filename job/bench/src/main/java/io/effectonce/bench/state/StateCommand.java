@@ -135,7 +135,7 @@ public final class StateCommand implements Callable<Integer> {
         "state.yaml",
         """
         pipeline: state
-        source: { bootstrap-servers: none, topics: [none] }
+        source: { bootstrap-servers: 'none:9092', topics: [none] }
         event: { business-id: /id, operation: { value: PAYMENT } }
         dedup: { window: 7 d }
         operations: { PAYMENT: [ { upsert: none, key: { id: /id }, set: { amount: /amount } } ] }
