@@ -1,11 +1,11 @@
 package io.effectonce.dedup;
 
+import io.effectonce.bench.services.Scratch;
 import io.effectonce.bench.state.KeyedHarness;
 import io.effectonce.bench.state.StateCommand;
 import io.effectonce.event.Decoded;
 import io.effectonce.event.EventKey;
 import io.effectonce.spec.PipelineSpec;
-import java.nio.file.Files;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -33,6 +33,7 @@ public class FilterBenchmark {
   private static final int OUTPUT = 10_000;
   private static final int REPEATS = 1 << 16;
 
+  private Scratch scratch;
   private KeyedHarness<EventKey, Decoded> filter;
   private final Decoded[] repeats = new Decoded[REPEATS];
   private String pipeline;
@@ -42,9 +43,10 @@ public class FilterBenchmark {
   /** Called by JMH. */
   @Setup
   public void open() throws Exception {
+    scratch = Scratch.in(null);
     PipelineSpec spec = StateCommand.spec();
     pipeline = spec.name();
-    filter = KeyedHarness.filter(spec, Files.createTempDirectory("bench-filter"));
+    filter = KeyedHarness.filter(spec, scratch.path());
     for (int number = 0; number < KNOWN; number++) {
       Decoded event = StateCommand.event(pipeline, number);
       filter.process(event);
@@ -61,6 +63,7 @@ public class FilterBenchmark {
   @TearDown(Level.Trial)
   public void close() throws Exception {
     filter.close();
+    scratch.discard();
   }
 
   /** A new key, its event's making included. */

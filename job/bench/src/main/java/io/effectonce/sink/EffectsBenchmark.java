@@ -1,5 +1,6 @@
 package io.effectonce.sink;
 
+import io.effectonce.bench.services.Scratch;
 import io.effectonce.bench.services.Shop;
 import io.effectonce.bench.stream.PaymentPipeline;
 import io.effectonce.bench.stream.PaymentRecords;
@@ -9,7 +10,6 @@ import io.effectonce.jdbc.Database;
 import io.effectonce.jdbc.Table;
 import io.effectonce.jdbc.Write;
 import io.effectonce.spec.PipelineSpec;
-import java.nio.file.Files;
 import java.sql.Connection;
 import java.util.HashMap;
 import java.util.List;
@@ -46,6 +46,7 @@ public class EffectsBenchmark {
   public String pipeline = "";
 
   private List<Decoded> batch = List.of();
+  private Scratch scratch;
   private Shop shop;
   private Connection connection;
   private Effects effects;
@@ -54,7 +55,8 @@ public class EffectsBenchmark {
   /** Called by JMH. */
   @Setup
   public void open() throws Exception {
-    shop = Shop.start(Files.createTempDirectory("bench-effects"), Map.of());
+    scratch = Scratch.in(null);
+    shop = Shop.start(scratch.path(), Map.of());
     shop.reset();
     PipelineSpec spec =
         PaymentPipeline.withoutKafka(
@@ -79,6 +81,7 @@ public class EffectsBenchmark {
   public void close() throws Exception {
     connection.close();
     shop.close();
+    scratch.discard();
   }
 
   /** Values converted, rows sorted and numbered, claims listed. */

@@ -1,7 +1,9 @@
 package io.effectonce.bench.compare;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.effectonce.bench.services.Broker;
+import io.effectonce.bench.services.Scratch;
 import io.effectonce.bench.services.Shop;
 import io.effectonce.bench.stream.PaymentStream;
 import java.nio.file.Files;
@@ -89,8 +91,8 @@ public final class CompareCommand implements Callable<Integer> {
       return 0;
     }
     List<Contender> contenders = contenders();
-    Path home = directory == null ? Files.createTempDirectory("bench") : directory;
-    Files.createDirectories(home);
+    Scratch scratch = Scratch.in(directory);
+    Path home = scratch.path();
     System.err.println("in " + home);
     Path profiled = profiles == null ? null : Files.createDirectories(profiles).toAbsolutePath();
     Map<String, String> settings =
@@ -114,22 +116,28 @@ public final class CompareCommand implements Callable<Integer> {
           notes.add(contender, run(stage, contender, round, notes));
         }
       }
-      Report report =
-          notes.report(
-              new Report.Setting(
-                  Instant.now().toString(),
-                  Runtime.getRuntime().availableProcessors(),
-                  System.getProperty("os.name") + " " + System.getProperty("os.arch"),
-                  events,
-                  payments,
-                  users,
-                  contents.bytes() / (double) contents.events(),
-                  rounds));
-      System.out.print(report.table());
-      if (json) {
-        System.out.println(new ObjectMapper().writeValueAsString(report));
-      }
-      return 0;
+      print(notes.report(setting(payments, contents)));
+    }
+    scratch.discard();
+    return 0;
+  }
+
+  private Report.Setting setting(long payments, Broker.Contents contents) {
+    return new Report.Setting(
+        Instant.now().toString(),
+        Runtime.getRuntime().availableProcessors(),
+        System.getProperty("os.name") + " " + System.getProperty("os.arch"),
+        events,
+        payments,
+        users,
+        contents.bytes() / (double) contents.events(),
+        rounds);
+  }
+
+  private void print(Report report) throws JsonProcessingException {
+    System.out.print(report.table());
+    if (json) {
+      System.out.println(new ObjectMapper().writeValueAsString(report));
     }
   }
 

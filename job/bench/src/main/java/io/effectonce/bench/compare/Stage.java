@@ -3,15 +3,14 @@ package io.effectonce.bench.compare;
 import io.effectonce.bench.services.Broker;
 import io.effectonce.bench.services.JavaProcess;
 import io.effectonce.bench.services.ProcessorTime;
+import io.effectonce.bench.services.Scratch;
 import io.effectonce.bench.services.Shop;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,7 +73,7 @@ record Stage(
           shop.wrongRows(contender.written()),
           answer.restarts());
     } finally {
-      delete(state);
+      Scratch.delete(state);
       if (profiles != null) {
         // Written when the job's JVM ended.
         Profile.summarize(profiles.resolve(run + ".jfr"), profiles.resolve(run + "-profile.txt"));
@@ -100,17 +99,6 @@ record Stage(
               SELECT format('%s ms, %s calls, %s rows: %s', round(total_exec_time + total_plan_time), calls, rows, left(regexp_replace(query, '\\s+', ' ', 'g'), 300))
                 FROM pg_stat_statements ORDER BY total_exec_time + total_plan_time DESC LIMIT 25
               """));
-    }
-  }
-
-  private static void delete(Path directory) throws IOException {
-    if (!Files.exists(directory)) {
-      return;
-    }
-    try (Stream<Path> all = Files.walk(directory)) {
-      for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(each);
-      }
     }
   }
 }

@@ -3,11 +3,11 @@ package io.effectonce.bench.latency;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.effectonce.bench.services.Broker;
 import io.effectonce.bench.services.JavaProcess;
+import io.effectonce.bench.services.Scratch;
 import io.effectonce.bench.services.Shop;
 import io.effectonce.bench.stream.Payment;
 import io.effectonce.bench.stream.PaymentStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -70,8 +70,8 @@ public final class LatencyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    Path home = directory == null ? Files.createTempDirectory("bench") : directory;
-    Files.createDirectories(home);
+    Scratch scratch = Scratch.in(directory);
+    Path home = scratch.path();
     try (Broker broker = Broker.start(home);
         Shop shop = Shop.start(home, Map.of("track_wal_io_timing", "on"))) {
       broker.createTopic(TOPIC);
@@ -101,6 +101,7 @@ public final class LatencyCommand implements Callable<Integer> {
       }
       report(result(shop));
     }
+    scratch.discard();
     return 0;
   }
 

@@ -2,6 +2,7 @@ package io.effectonce.bench.state;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.management.OperatingSystemMXBean;
+import io.effectonce.bench.services.Scratch;
 import io.effectonce.event.Decoded;
 import io.effectonce.event.Event;
 import io.effectonce.event.EventKey;
@@ -12,12 +13,9 @@ import io.effectonce.event.Verdict;
 import io.effectonce.spec.InvalidPipelineException;
 import io.effectonce.spec.PipelineFile;
 import io.effectonce.spec.PipelineSpec;
-import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -89,10 +87,8 @@ public final class StateCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     List<Result> results = new ArrayList<>();
     for (String name : only) {
-      Path home =
-          directory == null
-              ? Files.createTempDirectory("bench-state")
-              : Files.createDirectories(directory.resolve(name));
+      Scratch scratch = Scratch.in(directory == null ? null : directory.resolve(name));
+      Path home = scratch.path();
       try {
         Result result =
             switch (name) {
@@ -104,7 +100,7 @@ public final class StateCommand implements Callable<Integer> {
         print(result);
         results.add(result);
       } finally {
-        delete(home);
+        scratch.discard();
       }
     }
     if (json) {
@@ -245,14 +241,6 @@ public final class StateCommand implements Callable<Integer> {
           level.newMicros,
           level.repeatMicros,
           level.processorMicros);
-    }
-  }
-
-  private static void delete(Path directory) throws IOException {
-    try (Stream<Path> all = Files.walk(directory)) {
-      for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(each);
-      }
     }
   }
 }
