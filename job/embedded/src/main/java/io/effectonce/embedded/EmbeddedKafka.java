@@ -65,7 +65,17 @@ public final class EmbeddedKafka implements AutoCloseable {
    * @throws IllegalStateException if no free port is found or the broker doesn't start
    */
   public static EmbeddedKafka start(Path directory) {
-    LoopbackAddress clientAddress = LoopbackAddress.free();
+    return start(directory, LoopbackAddress.free());
+  }
+
+  /**
+   * Starts a broker as {@link #start(Path)} does, at an address of the caller's choice: where
+   * clients of an earlier broker, whose process has ended, still look for it.
+   *
+   * @throws UncheckedIOException if the directory can't be written
+   * @throws IllegalStateException if the address is taken or the broker doesn't start
+   */
+  public static EmbeddedKafka start(Path directory, LoopbackAddress clientAddress) {
     LoopbackAddress controllerAddress = LoopbackAddress.free();
     Path logDirectory = directory.toAbsolutePath().resolve("kafka");
 

@@ -17,10 +17,10 @@ import java.util.concurrent.ThreadLocalRandom;
  *
  * @param port from 1 to 65535
  */
-record LoopbackAddress(int port) {
+public record LoopbackAddress(int port) {
 
   /** The address itself rather than "localhost", which may mean ::1 first. */
-  static final String HOST = "127.0.0.1";
+  public static final String HOST = "127.0.0.1";
 
   private static final byte[] OCTETS = {127, 0, 0, 1};
 
@@ -34,7 +34,7 @@ record LoopbackAddress(int port) {
    *
    * @throws IllegalStateException if no free port was found
    */
-  static LoopbackAddress free() {
+  public static LoopbackAddress free() {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       int port = ThreadLocalRandom.current().nextInt(LOWEST, HIGHEST);
       try (ServerSocket probe = new ServerSocket()) {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * @param value its value, null for a tombstone; never changed
  */
 @SuppressWarnings("ArrayRecordComponent") // Redeliveries share the bytes, and nobody compares.
-record Delivery(int partition, byte @Nullable [] key, byte @Nullable [] value) {
+public record Delivery(int partition, byte @Nullable [] key, byte @Nullable [] value) {
   Delivery to(int other) {
     return new Delivery(other, key, value);
   }

@@ -120,8 +120,7 @@ final class DemoRun {
    * remain in the savepoint, to be applied by whoever goes on from it.
    */
   private boolean awaitCommit() throws JobFailedException, SQLException, InterruptedException {
-    long expected =
-        (long) stream.expected().ledger().size() + stream.expected().deadLetters().size();
+    long expected = stream.expected().rows();
     patience.renew();
     try (Connection connection = services.connect()) {
       while (true) {

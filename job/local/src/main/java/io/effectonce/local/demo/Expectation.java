@@ -9,7 +9,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What must be in the tables, and in the job's counters, once the stream has been processed. */
-final class Expectation {
+public final class Expectation {
   private final Map<String, Payment> payments = new HashMap<>();
   private final Map<String, Long> points = new HashMap<>();
   private final Set<EventName> ledger = new HashSet<>();
@@ -68,6 +68,16 @@ final class Expectation {
   void corrected(Place place) {
     deadLetters.computeIfPresent(
         place, (same, letter) -> new DeadLetter(letter.reason(), letter.delivery(), true));
+  }
+
+  /** Whether this order's payment must have a row of its own. */
+  public boolean isPaid(String order) {
+    return payments.containsKey(order);
+  }
+
+  /** How many rows the ledger and the dead letters must have together. */
+  public long rows() {
+    return (long) ledger.size() + deadLetters.size();
   }
 
   Map<String, Payment> payments() {

@@ -7,6 +7,7 @@ import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -21,8 +22,9 @@ import java.util.SplittableRandom;
  * goes to any partition, everything whose outcome depends on an order stays in the partition of
  * what it comes after.
  */
-final class PaymentStream {
-  static final int PARTITIONS = 4;
+public final class PaymentStream {
+  /** How many partitions the topic has. */
+  public static final int PARTITIONS = 4;
 
   static final String SUCCEEDED = "PAYMENT_SUCCEEDED";
   static final String REFUNDED = "PAYMENT_REFUNDED";
@@ -83,14 +85,11 @@ final class PaymentStream {
     SAME_PARTITION
   }
 
-  private PaymentStream(int events, long seed, Instant start) {
+  private PaymentStream(int users, long seed, Instant start) {
     this.random = new SplittableRandom(seed);
     this.start = start;
-    this.users = Math.max(10, events / 20);
-    this.deliveries = new ArrayList<>(events);
-    while (deliveries.size() < events) {
-      next();
-    }
+    this.users = users;
+    this.deliveries = new ArrayList<>();
   }
 
   /**
@@ -100,11 +99,35 @@ final class PaymentStream {
    * @param start when the first event occurred; not so long ago that the job calls it too old
    */
   static PaymentStream of(int events, long seed, Instant start) {
-    return new PaymentStream(events, seed, start);
+    PaymentStream stream = new PaymentStream(Math.max(10, events / 20), seed, start);
+    stream.extendTo(events);
+    return stream;
   }
 
-  List<Delivery> deliveries() {
-    return deliveries;
+  /**
+   * Begins a stream, without records so far.
+   *
+   * @param users how many users there are, at least 3
+   * @param start when the first event occurs; not so long ago that the job calls it too old
+   */
+  public static PaymentStream among(int users, long seed, Instant start) {
+    return new PaymentStream(users, seed, start);
+  }
+
+  /**
+   * Lets the stream go on, with redeliveries of what came before, too.
+   *
+   * @param events how many records it has then; nothing happens if it has as many already
+   */
+  public void extendTo(int events) {
+    while (deliveries.size() < events) {
+      next();
+    }
+  }
+
+  /** The records, in the order in which they are to be produced; grows with the stream. */
+  public List<Delivery> deliveries() {
+    return Collections.unmodifiableList(deliveries);
   }
 
   /** How many records each partition gets. */
@@ -112,7 +135,8 @@ final class PaymentStream {
     return ends[partition];
   }
 
-  Expectation expected() {
+  /** What must come out; changes with the stream. */
+  public Expectation expected() {
     return expected;
   }
 
