@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
 
 /**
  * Stands between a client and a server on this machine, and cuts connections at chosen requests.
@@ -19,6 +20,7 @@ public final class TestProxy implements AutoCloseable {
   private final int server;
   private final ServerSocket listening;
   private final List<Rule> rules = new CopyOnWriteArrayList<>();
+  private final List<Rule> replyRules = new CopyOnWriteArrayList<>();
   private final List<Link> links = new CopyOnWriteArrayList<>();
 
   /** What becomes of a request whose connection is cut. */
@@ -29,7 +31,11 @@ public final class TestProxy implements AutoCloseable {
     BEFORE_THE_REPLY
   }
 
-  private record Rule(String text, AtomicInteger times, Runnable action, Cut cut) {}
+  private record Rule(String text, AtomicInteger times, IntConsumer action, Cut cut) {
+    boolean applies(String message) {
+      return message.contains(text) && times.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
+    }
+  }
 
   private TestProxy(int server) throws IOException {
     this.server = server;
@@ -57,15 +63,46 @@ public final class TestProxy implements AutoCloseable {
    */
   public AtomicInteger cut(String text, Cut cut, int times) {
     AtomicInteger left = new AtomicInteger(times);
-    rules.add(new Rule(text, left, () -> {}, cut));
+    rules.add(new Rule(text, left, port -> {}, cut));
     return left;
   }
 
   /** Does something before the next request that has this text is sent on. */
   public AtomicInteger before(String text, Runnable action) {
     AtomicInteger left = new AtomicInteger(1);
-    rules.add(new Rule(text, left, action, null));
+    rules.add(new Rule(text, left, port -> action.run(), null));
     return left;
+  }
+
+  /**
+   * Cuts the connection of the next request that has this text, before it is sent.
+   *
+   * @param first what is done before, with the port of the client's end
+   * @return 1 until it has happened
+   */
+  public AtomicInteger cutRequest(String text, IntConsumer first) {
+    AtomicInteger left = new AtomicInteger(1);
+    rules.add(new Rule(text, left, first, Cut.BEFORE_IT_IS_SENT));
+    return left;
+  }
+
+  /**
+   * Cuts the connection of the next reply that has this text, such as the server's "COMMIT": the
+   * server has carried the request out.
+   *
+   * @param first what is done before, with the port of the client's end
+   * @return 1 until it has happened
+   */
+  public AtomicInteger cutReply(String text, IntConsumer first) {
+    AtomicInteger left = new AtomicInteger(1);
+    replyRules.add(new Rule(text, left, first, Cut.BEFORE_THE_REPLY));
+    return left;
+  }
+
+  /** Forgets everything that has not happened yet. */
+  public void reset() {
+    rules.clear();
+    replyRules.clear();
   }
 
   private static void daemon(Runnable work) {
@@ -112,7 +149,7 @@ public final class TestProxy implements AutoCloseable {
       try (InputStream in = from.getInputStream();
           OutputStream out = to.getOutputStream()) {
         for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {
-          if (requests ? isCut(buffer, read) : cutAtReply) {
+          if (requests ? isCut(buffer, read) : cutAtReply || isReplyCut(buffer, read)) {
             break;
           }
           out.write(buffer, 0, read);
@@ -127,11 +164,24 @@ public final class TestProxy implements AutoCloseable {
     private boolean isCut(byte[] buffer, int length) {
       String text = new String(buffer, 0, length, StandardCharsets.ISO_8859_1);
       for (Rule rule : rules) {
-        if (text.contains(rule.text)
-            && rule.times.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
-          rule.action.run();
+        if (rule.applies(text)) {
+          rule.action.accept(client.getPort());
           cutAtReply = rule.cut == Cut.BEFORE_THE_REPLY;
           return rule.cut == Cut.BEFORE_IT_IS_SENT;
+        }
+      }
+      return false;
+    }
+
+    private boolean isReplyCut(byte[] buffer, int length) {
+      if (replyRules.isEmpty()) {
+        return false;
+      }
+      String text = new String(buffer, 0, length, StandardCharsets.ISO_8859_1);
+      for (Rule rule : replyRules) {
+        if (rule.applies(text)) {
+          rule.action.accept(client.getPort());
+          return true;
         }
       }
       return false;
