@@ -39,9 +39,11 @@ final class Broker implements AutoCloseable {
     List<String> arguments =
         new ArrayList<>(
             List.of("-Xmx384m", "-XX:TieredStopAtLevel=1", "-Deffectonce.log.target=stderr"));
-    arguments.addAll(ChildProcess.ownClassPath());
+
     arguments.addAll(
         List.of(
+            "-cp",
+            Target.chaosJar().toString(),
             BrokerMain.class.getName(),
             directory.toString(),
             Integer.toString(address.port()),

@@ -1,6 +1,5 @@
 package io.effectonce.cluster;
 
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -60,15 +59,6 @@ public final class ChildProcess implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-  }
-
-  /** What {@code java} needs in front of a main class of this module. */
-  static List<String> ownClassPath() {
-    List<String> absolute = new ArrayList<>();
-    for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
-      absolute.add(Path.of(entry).toAbsolutePath().toString());
-    }
-    return List.of("-cp", String.join(File.pathSeparator, absolute));
   }
 
   /** Its name, as of its log. */

@@ -1,6 +1,7 @@
 package io.effectonce.cluster;
 
 import io.effectonce.embedded.LoopbackAddress;
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,6 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -179,9 +181,10 @@ public final class FlinkCluster implements AutoCloseable {
     arguments.addAll(List.of("--configDir", home.resolve("conf").toString()));
     arguments.addAll(taskManagerSettings);
     started++;
+    String name = "taskmanager-" + started;
+    arguments.addAll(List.of("-D", "taskmanager.resource-id=" + name));
     ChildProcess taskManager =
-        ChildProcess.java(
-            "taskmanager-" + started, home.resolve("log"), environment(Map.of()), arguments);
+        ChildProcess.java(name, home.resolve("log"), environment(Map.of()), arguments);
     taskManagers.add(taskManager);
     return taskManager;
   }
@@ -197,6 +200,12 @@ public final class FlinkCluster implements AutoCloseable {
     return taskManagers.stream()
         .filter(taskManager -> Sockets.has(taskManager.pid(), localPort))
         .findFirst();
+  }
+
+  /** Those on which a job has tasks. */
+  public List<ChildProcess> taskManagersOf(String job) throws IOException, InterruptedException {
+    Set<String> names = rest.taskManagersOf(job);
+    return taskManagers.stream().filter(taskManager -> names.contains(taskManager.name())).toList();
   }
 
   /** Starts the JobManager at the address of the one before it, if there was one. */
@@ -327,6 +336,23 @@ public final class FlinkCluster implements AutoCloseable {
                   child -> Long.valueOf(child.getFileName().toString().substring(4))))
           .map(child -> child.toUri().toString());
     }
+  }
+
+  /**
+   * Takes the place away where the job's checkpoints are, as an outage of the storage does: nothing
+   * can be written there, and nothing read.
+   *
+   * @return gives it back
+   */
+  public Closeable breakStorage(String job) throws IOException {
+    Path place = checkpoints(job);
+    Path away = place.resolveSibling(job + ".away");
+    Files.move(place, away);
+    Files.createFile(place);
+    return () -> {
+      Files.delete(place);
+      Files.move(away, place);
+    };
   }
 
   /** The last lines of everybody's log. */

@@ -8,6 +8,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
 
 /** What a Flink cluster says about itself, over the REST interface of its web UI. */
 public final class FlinkRest {
@@ -55,16 +57,16 @@ public final class FlinkRest {
     return true;
   }
 
-  /** On how many TaskManagers its tasks are. */
-  public long taskManagersOf(String job) throws IOException, InterruptedException {
-    java.util.Set<String> found = new java.util.HashSet<>();
+  /** The names of the TaskManagers on which its tasks are. */
+  public Set<String> taskManagersOf(String job) throws IOException, InterruptedException {
+    Set<String> found = new HashSet<>();
     for (JsonNode vertex : ask("/jobs/" + job).path("vertices")) {
       JsonNode detail = ask("/jobs/" + job + "/vertices/" + vertex.path("id").textValue());
       for (JsonNode subtask : detail.path("subtasks")) {
         found.add(subtask.path("taskmanager-id").asText());
       }
     }
-    return found.size();
+    return found;
   }
 
   /** How many checkpoints have completed since the job was submitted. */

@@ -24,6 +24,11 @@ final class Target {
     return existing(directory().resolve("flink-lib"));
   }
 
+  /** This module's jar, with what it needs in its manifest's class path. */
+  static Path chaosJar() {
+    return existing(directory().resolve("chaos.jar"));
+  }
+
   /** The jar that users submit. */
   static Path jobJar() {
     return existing(directory().resolve("../../target/effectonce-job.jar").normalize());

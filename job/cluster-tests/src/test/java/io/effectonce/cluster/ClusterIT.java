@@ -16,7 +16,7 @@ class ClusterIT {
       installation.load().start(1_000);
       String job = installation.submit(SinkSpec.Commit.XA, 4, null);
       installation.awaitNewEffects(LIMIT);
-      assertThat(installation.flink().rest().taskManagersOf(job)).isEqualTo(2);
+      assertThat(installation.flink().rest().taskManagersOf(job)).hasSize(2);
       FlinkCluster flink = installation.flink();
       flink.kill(flink.taskManagers().get(0));
       flink.startTaskManager();
