@@ -87,24 +87,25 @@ public final class ChaosCommand implements Callable<Integer> {
 
   /** Runs it, and ends the JVM with its exit code. */
   public static void main(String... args) {
-    System.exit(
-        new CommandLine(new ChaosCommand())
-            .setCaseInsensitiveEnumValuesAllowed(true)
-            .setExecutionExceptionHandler(
-                (e, commandLine, parsed) -> {
-                  System.err.println("chaos couldn't be carried through: " + e);
-                  e.printStackTrace();
-                  return FAILED;
-                })
-            .execute(args));
+    System.exit(commandLine().execute(args));
+  }
+
+  static CommandLine commandLine() {
+    return new CommandLine(new ChaosCommand())
+        .setCaseInsensitiveEnumValuesAllowed(true)
+        .setExecutionExceptionHandler(
+            (e, commandLine, parsed) -> {
+              System.err.println("chaos couldn't be carried through: " + e);
+              e.printStackTrace();
+              return FAILED;
+            });
   }
 
   @Override
   public Integer call() throws IOException, SQLException, InterruptedException {
     if (faults < 0 || minutes < 0 || rate < 100 || checkEvery < 1) {
       throw new ParameterException(
-          commandLine(),
-          "--faults and --minutes must be at least 0, --rate 100 and --check-every 1");
+          self(), "--faults and --minutes must be at least 0, --rate 100 and --check-every 1");
     }
     Chaos chaos = new Chaos(commit, seed, rate, checkEvery, System.err::println);
     long end = System.nanoTime() + Duration.ofMinutes(minutes).toNanos();
@@ -120,8 +121,8 @@ public final class ChaosCommand implements Callable<Integer> {
     return report.isRight() ? 0 : WRONG;
   }
 
-  private CommandLine commandLine() {
-    return spec == null ? new CommandLine(this) : spec.commandLine();
+  private CommandLine self() {
+    return spec == null ? commandLine() : spec.commandLine();
   }
 
   private static String line(ChaosReport report) {

@@ -36,7 +36,7 @@ public final class Installation implements AutoCloseable {
   private static final String TOPIC = "payments";
   private static final String DATABASE = "shop";
   private static final String USER = "shop";
-  private static final String PASSWORD = "not a secret";
+  static final String PASSWORD = "not a secret";
   private static final String FILES = "/META-INF/effectonce/";
   private static final int TASK_MANAGERS = 2;
   private static final int SLOTS = 4;
@@ -157,6 +157,11 @@ public final class Installation implements AutoCloseable {
   /** The database server. */
   public EmbeddedPostgresql postgresql() {
     return postgresql;
+  }
+
+  /** Where the broker is. */
+  public String bootstrapServers() {
+    return broker.bootstrapServers();
   }
 
   /** Kills the broker. */
