@@ -38,7 +38,7 @@ final class Broker implements AutoCloseable {
     starts++;
     List<String> arguments =
         new ArrayList<>(
-            List.of("-Xmx384m", "-XX:TieredStopAtLevel=1", "-Deffectonce.log.target=stderr"));
+            List.of("-Xmx384m", FlinkCluster.QUICK_START, "-Deffectonce.log.target=stderr"));
 
     arguments.addAll(
         List.of(

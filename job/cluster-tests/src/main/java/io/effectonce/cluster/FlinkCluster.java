@@ -36,6 +36,9 @@ public final class FlinkCluster implements AutoCloseable {
   /** After which a silent process is given up. */
   public static final Duration HEARTBEAT_TIMEOUT = Duration.ofSeconds(5);
 
+  /** Processes that live for minutes at most don't get back what the optimizing compiler costs. */
+  static final String QUICK_START = "-XX:TieredStopAtLevel=1";
+
   private static final Duration START = Duration.ofSeconds(90);
   private static final Pattern SUBMITTED = Pattern.compile("submitted with JobID ([0-9a-f]{32})");
   private static final Pattern SAVEPOINT = Pattern.compile("Savepoint completed. Path: (\\S+)");
@@ -177,6 +180,7 @@ public final class FlinkCluster implements AutoCloseable {
   /** Starts one more. */
   public ChildProcess startTaskManager() {
     List<String> arguments = new ArrayList<>(taskManagerMemory);
+    arguments.add(QUICK_START);
     arguments.addAll(flink("org.apache.flink.runtime.taskexecutor.TaskManagerRunner"));
     arguments.addAll(List.of("--configDir", home.resolve("conf").toString()));
     arguments.addAll(taskManagerSettings);
@@ -210,7 +214,8 @@ public final class FlinkCluster implements AutoCloseable {
 
   /** Starts the JobManager at the address of the one before it, if there was one. */
   public void startJobManager() {
-    List<String> arguments = new ArrayList<>(List.of("-Xmx448m", "-XX:MaxMetaspaceSize=256m"));
+    List<String> arguments =
+        new ArrayList<>(List.of("-Xmx448m", "-XX:MaxMetaspaceSize=256m", QUICK_START));
     arguments.addAll(
         flink("org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"));
     arguments.addAll(List.of("--configDir", home.resolve("conf").toString()));
@@ -284,7 +289,7 @@ public final class FlinkCluster implements AutoCloseable {
 
   private Answer command(List<String> arguments, Map<String, String> environment)
       throws InterruptedException {
-    List<String> all = new ArrayList<>(List.of("-Xmx256m", "-XX:TieredStopAtLevel=1"));
+    List<String> all = new ArrayList<>(List.of("-Xmx256m", QUICK_START));
     all.addAll(flink("org.apache.flink.client.cli.CliFrontend"));
     all.addAll(arguments);
     commands++;
