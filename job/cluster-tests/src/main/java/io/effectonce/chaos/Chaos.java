@@ -177,7 +177,9 @@ final class Chaos {
   }
 
   private static double median(List<Double> sorted) {
-    return sorted.isEmpty() ? 0 : tenths(sorted.get(sorted.size() / 2));
+    return sorted.isEmpty()
+        ? 0
+        : tenths((sorted.get((sorted.size() - 1) / 2) + sorted.get(sorted.size() / 2)) / 2);
   }
 
   private static double longest(List<Double> sorted) {
