@@ -328,7 +328,7 @@ public final class TestCluster implements AutoCloseable {
                 id,
                 directory.resolve("savepoints").toUri().toString(),
                 false,
-                SavepointFormatType.NATIVE)
+                SavepointFormatType.CANONICAL)
             .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
       } catch (Exception e) {
         throw new IllegalStateException(e);

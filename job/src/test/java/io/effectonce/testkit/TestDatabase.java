@@ -21,7 +21,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class TestDatabase {
   private static final AtomicInteger NUMBER = new AtomicInteger();
 
-  private final String name = "test_" + NUMBER.incrementAndGet();
+  private final String name;
+
+  private TestDatabase(String name) {
+    this.name = name;
+  }
 
   private static final class Server {
     static final EmbeddedPostgresql POSTGRESQL =
@@ -33,7 +37,12 @@ public final class TestDatabase {
 
   /** A new database with sql/postgresql/effectonce.sql applied. */
   public static TestDatabase create() {
-    TestDatabase database = new TestDatabase();
+    return named("test_" + NUMBER.incrementAndGet());
+  }
+
+  /** The same under a name that matters, since transactions' names hold it. */
+  public static TestDatabase named(String name) {
+    TestDatabase database = new TestDatabase(name);
     try {
       server().createDatabase(database.name);
     } catch (SQLException e) {
