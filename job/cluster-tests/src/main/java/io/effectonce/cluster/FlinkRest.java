@@ -69,6 +69,11 @@ public final class FlinkRest {
     return found;
   }
 
+  /** How often the job has failed since it was submitted, up to the 16 that Flink remembers. */
+  public int failures(String job) throws IOException, InterruptedException {
+    return ask("/jobs/" + job + "/exceptions").path("exceptionHistory").path("entries").size();
+  }
+
   /** How many checkpoints have completed since the job was submitted. */
   public int completedCheckpoints(String job) throws IOException, InterruptedException {
     return ask("/jobs/" + job + "/checkpoints").path("counts").path("completed").intValue();
