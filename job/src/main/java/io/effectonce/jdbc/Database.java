@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Properties;
+import java.util.regex.Pattern;
 import javax.sql.XAConnection;
 
 /**
@@ -16,6 +17,9 @@ import javax.sql.XAConnection;
  * connections of its own.
  */
 public final class Database implements Serializable {
+  /** Which an editor adds; anything else, blanks too, may be the password's. */
+  private static final Pattern LINE_BREAK_AT_THE_END = Pattern.compile("\\r?\\n\\z");
+
   private static final long serialVersionUID = 1;
 
   private final SinkSpec sink;
@@ -94,7 +98,8 @@ public final class Database implements Serializable {
 
   private static String read(SinkSpec.Password.File file) throws SQLException {
     try {
-      return Files.readString(Path.of(file.path())).stripTrailing();
+      String content = Files.readString(Path.of(file.path()));
+      return LINE_BREAK_AT_THE_END.matcher(content).replaceFirst("");
     } catch (IOException e) {
       throw new SQLException(
           "sink.password-file "
