@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.effectonce.jdbc.BranchId;
 import io.effectonce.sink.AbandonedWriters;
+import io.effectonce.testkit.CapturedLog;
 import io.effectonce.testkit.TestCluster;
 import io.effectonce.testkit.TestDatabase;
 import io.effectonce.testkit.TestKafka;
@@ -197,15 +198,12 @@ class XaOwnershipIT extends RecoveryTest {
       }
       String before = token();
       send(100, 200);
-      endWriters();
-      await(
-          "the next attempt has tried",
-          () ->
-              database.number(
-                      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
-                          + " application_name = 'effectonce/test' AND query LIKE"
-                          + " '%pg_terminate_backend%'")
-                  > 0);
+      try (CapturedLog log = CapturedLog.of("io.effectonce.sink.Ownership")) {
+        endWriters();
+        await(
+            "the next attempt has tried",
+            () -> log.text().contains(" of job " + job.id() + ", which was given up"));
+      }
       assertThat(token()).isEqualTo(before);
       resource.end(branch, XAResource.TMSUCCESS);
       resource.prepare(branch);
