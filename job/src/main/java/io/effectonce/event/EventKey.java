@@ -1,5 +1,6 @@
 package io.effectonce.event;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
@@ -20,6 +21,8 @@ public final class EventKey {
   /** The length of {@link #toBytes()}. */
   public static final int BYTES = 16;
 
+  private static final MessageDigest SHA_256 = newSha256();
+
   private final long high;
   private final long low;
 
@@ -36,17 +39,13 @@ public final class EventKey {
    * @param operation the operation's canonical text
    */
   public static EventKey of(String pipeline, List<String> businessId, String operation) {
+    byte[] id = framed(businessId);
     MessageDigest sha256 = sha256();
-    for (String part : businessId) {
-      update(sha256, part);
-    }
-    long routing = ByteBuffer.wrap(sha256.digest()).getInt();
-    update(sha256, pipeline);
+    long routing = ByteBuffer.wrap(sha256.digest(id)).getInt();
+    sha256.update(framed(List.of(pipeline)));
     sha256.update((byte) businessId.size());
-    for (String part : businessId) {
-      update(sha256, part);
-    }
-    update(sha256, operation);
+    sha256.update(id);
+    sha256.update(framed(List.of(operation)));
     ByteBuffer whole = ByteBuffer.wrap(sha256.digest());
     return new EventKey(routing << 32 | (whole.getInt() & 0xFFFFFFFFL), whole.getLong());
   }
@@ -108,19 +107,30 @@ public final class EventKey {
     return String.format("%016x%016x", high, low);
   }
 
-  private static void update(MessageDigest digest, String part) {
-    byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
-    digest.update(
-        new byte[] {
-          (byte) (bytes.length >>> 24),
-          (byte) (bytes.length >>> 16),
-          (byte) (bytes.length >>> 8),
-          (byte) bytes.length
-        });
-    digest.update(bytes);
+  /** The parts, each behind its length. */
+  private static byte[] framed(List<String> parts) {
+    ByteArrayOutputStream framed = new ByteArrayOutputStream(64);
+    for (String part : parts) {
+      byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
+      framed.write(bytes.length >>> 24);
+      framed.write(bytes.length >>> 16);
+      framed.write(bytes.length >>> 8);
+      framed.write(bytes.length);
+      framed.write(bytes, 0, bytes.length);
+    }
+    return framed.toByteArray();
   }
 
+  /** A copy of one that is ready: asking Java's providers for it is dearer than the hash. */
   private static MessageDigest sha256() {
+    try {
+      return (MessageDigest) SHA_256.clone();
+    } catch (CloneNotSupportedException e) {
+      throw new IllegalStateException("SHA-256 of this Java can't be copied", e);
+    }
+  }
+
+  private static MessageDigest newSha256() {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {

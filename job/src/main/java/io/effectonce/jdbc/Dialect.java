@@ -75,6 +75,17 @@ public interface Dialect {
       Connection connection, String pipeline, @Nullable List<Claim> claims, List<Rows> rows)
       throws SQLException;
 
+  /**
+   * The same for less, where no key is in the ledger.
+   *
+   * @param claims the events' claims by event number, all keys different
+   * @param rows the rows to write; no row of a table is in two of them
+   * @throws SQLException of {@link Failure#KNOWN} if one is: nothing must come of the transaction
+   *     then, or of what was done since its last savepoint
+   */
+  Applied applyNew(Connection connection, String pipeline, List<Claim> claims, List<Rows> rows)
+      throws SQLException;
+
   /** What the ledger knows of keys; those it doesn't know are left out. */
   Map<EventKey, Entry> entries(Connection connection, Collection<EventKey> keys)
       throws SQLException;
@@ -161,6 +172,11 @@ public interface Dialect {
     public boolean folds() {
       return rows.get(rows.size() - 1).group() != rows.size() - 1;
     }
+
+    /** Whether it matters which event a row is of, or which of the table's rows it is. */
+    boolean numbered() {
+      return folds() || write.mayLeaveRows();
+    }
   }
 
   /**
@@ -191,6 +207,8 @@ public interface Dialect {
      * The data of an event: with that event alone it would come again, and the others would pass.
      */
     DATA,
+    /** A key that was to be new is in the ledger. */
+    KNOWN,
     /** Two events that the database takes for one row: apart they pass. */
     APART,
     /** Passes by itself: lost connections, failovers, deadlocks, timeouts. */

@@ -20,8 +20,11 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
+import java.util.function.ToLongFunction;
 import javax.sql.XADataSource;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLException;
 import org.postgresql.xa.PGXADataSource;
 
 /**
@@ -301,35 +304,17 @@ final class Postgresql implements Dialect {
   public Applied apply(
       Connection connection, String pipeline, @Nullable List<Claim> claims, List<Rows> rows)
       throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement(applySql(claims != null, rows))) {
+    boolean judged = claims != null;
+    try (PreparedStatement statement = connection.prepareStatement(applySql(judged, rows))) {
       Parameters parameters = new Parameters(connection, statement);
       if (claims != null) {
-        parameters.bind("bytea", claims, byte[][]::new, claim -> claim.identity().key().toBytes());
-        parameters.bind(
-            "text", claims, String[]::new, claim -> claim.identity().readableBusinessId());
-        parameters.bind("text", claims, String[]::new, claim -> claim.identity().operation());
-        parameters.bind(
-            "int8", claims, Long[]::new, claim -> claim.identity().fingerprint().toLong());
-        parameters.bind("text", claims, String[]::new, claim -> claim.position().topic());
-        parameters.bind("int4", claims, Integer[]::new, claim -> claim.position().partition());
-        parameters.bind("int8", claims, Long[]::new, claim -> claim.position().offset());
-        parameters.bind("int4", claims, Integer[]::new, claim -> claim.position().part());
+        parameters.bind(claims);
         parameters.bind(pipeline);
       }
       for (Rows some : rows) {
-        parameters.bind(some);
+        parameters.bind(some, judged || some.numbered());
       }
-      BitSet known = new BitSet();
-      List<BitSet> unwritten = new ArrayList<>();
-      rows.forEach(some -> unwritten.add(new BitSet()));
-      try (ResultSet results = statement.executeQuery()) {
-        while (results.next()) {
-          int source = results.getInt(1);
-          (source < 0 ? known : unwritten.get(source)).set(results.getInt(2));
-        }
-      }
-      return new Applied(known, unwritten);
+      return applied(statement, rows);
     }
   }
 
@@ -342,14 +327,13 @@ final class Postgresql implements Dialect {
    * and groups by integers.
    */
   private static String applySql(boolean ledger, List<Rows> rows) {
-    StringBuilder sql = new StringBuilder("WITH ");
+    List<String> parts = new ArrayList<>();
     List<String> results = new ArrayList<>();
     if (ledger) {
-      sql.append(
+      parts.add(
           """
           input AS MATERIALIZED (
-            SELECT * FROM unnest(?::bytea[], ?::text[], ?::text[], ?::int8[], ?::text[], ?::int4[], ?::int8[], ?::int4[])
-              WITH ORDINALITY AS i(event_key, business_id, operation, fingerprint, topic, "partition", "offset", part, n)
+            SELECT * FROM unnest(%s) WITH ORDINALITY AS i(%s, n)
           ), claimed AS (
             INSERT INTO effect_ledger (%s)
             SELECT event_key, ?, business_id, operation, fingerprint, topic, "partition", "offset", part
@@ -359,53 +343,149 @@ final class Postgresql implements Dialect {
             SELECT n - 1 AS n FROM input JOIN claimed USING (event_key)
           )\
           """
-              .formatted(Bookkeeping.LEDGER_COLUMNS));
+              .formatted(CLAIM_ARRAYS, CLAIM_NAMES, Bookkeeping.LEDGER_COLUMNS));
       results.add(
           "SELECT -1, i.n - 1 FROM input i WHERE NOT EXISTS (SELECT FROM fresh f WHERE f.n = i.n -"
               + " 1)");
     }
     for (int i = 0; i < rows.size(); i++) {
-      sql.append(i > 0 || ledger ? ", " : "")
-          .append("r")
-          .append(i)
-          .append(" AS MATERIALIZED (SELECT r.* FROM ");
-      sql.append(unnest(rows.get(i).write()))
-          .append(ledger ? " JOIN fresh USING (n)" : "")
-          .append(")");
-      sql.append(", w")
-          .append(i)
-          .append(" AS (")
-          .append(writeSql("r" + i, rows.get(i)))
-          .append(")");
-      if (rows.get(i).write().mayLeaveRows()) {
-        results.add(
-            "SELECT "
-                + i
-                + ", r.n FROM r"
-                + i
-                + " r WHERE NOT EXISTS (SELECT FROM w"
-                + i
-                + " w WHERE "
-                + keyMatch("w", rows.get(i).write())
-                + ")");
+      Write write = rows.get(i).write();
+      addWrite(
+          i,
+          rows.get(i),
+          ledger ? unnest(write, true) + " JOIN fresh USING (n)" : unnest(rows.get(i)),
+          parts,
+          results);
+    }
+    return sql(parts, results);
+  }
+
+  private static final String CLAIM_ARRAYS =
+      "?::bytea[], ?::text[], ?::int8[], ?::int4[], ?::int8[], ?::text[], ?::text[], ?::int4[]";
+
+  private static final String CLAIM_NAMES =
+      "event_key, business_id, fingerprint, \"partition\", \"offset\", operation, topic, part";
+
+  @Override
+  public Applied applyNew(
+      Connection connection, String pipeline, List<Claim> claims, List<Rows> rows)
+      throws SQLException {
+    boolean alike = alike(claims);
+    try (PreparedStatement statement = connection.prepareStatement(applyNewSql(alike, rows))) {
+      Parameters parameters = new Parameters(connection, statement);
+      parameters.bind(pipeline);
+      if (alike) {
+        parameters.bindFirst(claims);
+        parameters.bindDifferent(claims);
+      } else {
+        parameters.bind(claims);
+      }
+      for (Rows some : rows) {
+        parameters.bind(some, some.numbered());
+      }
+      return applied(statement, rows);
+    }
+  }
+
+  /** Whether claims agree in what most batches agree in, so that it is sent once. */
+  private static boolean alike(List<Claim> claims) {
+    Claim first = claims.get(0);
+    for (Claim claim : claims) {
+      if (!claim.position().topic().equals(first.position().topic())
+          || claim.position().part() != first.position().part()
+          || !claim.identity().operation().equals(first.identity().operation())) {
+        return false;
       }
     }
-    sql.append(
-        results.isEmpty() ? " SELECT 0, 0 WHERE false" : " " + String.join(" UNION ALL ", results));
-    return sql.toString();
+    return true;
+  }
+
+  /**
+   * As {@link #applySql} without all that known keys need: the server neither looks twice for a
+   * conflict nor joins rows with claims.
+   */
+  private static String applyNewSql(boolean alike, List<Rows> rows) {
+    List<String> parts = new ArrayList<>();
+    List<String> results = new ArrayList<>();
+    String claim =
+        alike
+            ? """
+              SELECT event_key, ?, business_id, ?, fingerprint, ?, "partition", "offset", ?
+                FROM unnest(?::bytea[], ?::text[], ?::int8[], ?::int4[], ?::int8[])
+                  AS i(event_key, business_id, fingerprint, "partition", "offset")
+              """
+            : """
+              SELECT event_key, ?, business_id, operation, fingerprint, topic, "partition", "offset", part
+                FROM unnest(%s) AS i(%s)
+              """
+                .formatted(CLAIM_ARRAYS, CLAIM_NAMES);
+    parts.add(
+        "claimed AS (INSERT INTO effect_ledger (%s) %s ORDER BY event_key)"
+            .formatted(Bookkeeping.LEDGER_COLUMNS, claim));
+    for (int i = 0; i < rows.size(); i++) {
+      addWrite(i, rows.get(i), unnest(rows.get(i)), parts, results);
+    }
+    return sql(parts, results);
+  }
+
+  /**
+   * Adds a write, and what asks for the rows that it left.
+   *
+   * @param from where its rows come from, named r
+   */
+  private static void addWrite(
+      int index, Rows rows, String from, List<String> parts, List<String> results) {
+    String source = from;
+    if (rows.write().mayLeaveRows()) {
+      // It is read twice.
+      source = "r" + index + " r";
+      parts.add("r%d AS MATERIALIZED (SELECT r.* FROM %s)".formatted(index, from));
+      results.add(
+          "SELECT %d, r.n FROM %s WHERE NOT EXISTS (SELECT FROM w%d w WHERE %s)"
+              .formatted(index, source, index, keyMatch("w", rows.write())));
+    }
+    parts.add("w%d AS (%s)".formatted(index, writeSql(source, rows)));
+  }
+
+  private static String sql(List<String> parts, List<String> results) {
+    return "WITH "
+        + String.join(", ", parts)
+        + " "
+        + (results.isEmpty() ? "SELECT 0, 0 WHERE false" : String.join(" UNION ALL ", results));
+  }
+
+  private static Applied applied(PreparedStatement statement, List<Rows> rows) throws SQLException {
+    BitSet known = new BitSet();
+    List<BitSet> unwritten = new ArrayList<>();
+    rows.forEach(some -> unwritten.add(new BitSet()));
+    try (ResultSet results = statement.executeQuery()) {
+      while (results.next()) {
+        int source = results.getInt(1);
+        (source < 0 ? known : unwritten.get(source)).set(results.getInt(2));
+      }
+    }
+    return new Applied(known, unwritten);
+  }
+
+  private static String unnest(Rows rows) {
+    return unnest(rows.write(), rows.numbered());
   }
 
   /**
    * Unnested rows named r: n is the event's number, g the group's, c0 and so on are the columns.
    */
-  private static String unnest(Write write) {
-    StringBuilder arrays = new StringBuilder("unnest(?::int4[], ?::int4[]");
-    StringBuilder names = new StringBuilder(") AS r(n, g");
-    for (int i = 0; i < write.all().size(); i++) {
-      arrays.append(", ?::").append(element(write.all().get(i))).append("[]");
-      names.append(", c").append(i);
+  private static String unnest(Write write, boolean numbered) {
+    List<String> arrays = new ArrayList<>();
+    List<String> names = new ArrayList<>();
+    if (numbered) {
+      arrays.addAll(List.of("?::int4[]", "?::int4[]"));
+      names.addAll(List.of("n", "g"));
     }
-    return arrays.append(names).append(")").toString();
+    for (int i = 0; i < write.all().size(); i++) {
+      arrays.add("?::" + element(write.all().get(i)) + "[]");
+      names.add("c" + i);
+    }
+    return "unnest(%s) AS r(%s)".formatted(String.join(", ", arrays), String.join(", ", names));
   }
 
   private static String writeSql(String from, Rows rows) {
@@ -429,7 +509,8 @@ final class Postgresql implements Dialect {
     }
     String columns = String.join(", ", values);
     if (!rows.folds()) {
-      return "SELECT " + columns + " FROM " + from + " ORDER BY g";
+      // Arrays are unnested in their order.
+      return "SELECT " + columns + " FROM " + from + (rows.numbered() ? " ORDER BY g" : "");
     }
     if (write.kind() == Write.Kind.INCREMENT) {
       StringBuilder keys = new StringBuilder("g");
@@ -467,7 +548,7 @@ final class Postgresql implements Dialect {
   @Override
   public BitSet equalRows(Connection connection, Rows rows) throws SQLException {
     Write write = rows.write();
-    StringBuilder sql = new StringBuilder("SELECT r.n FROM ").append(unnest(write));
+    StringBuilder sql = new StringBuilder("SELECT r.n FROM ").append(unnest(write, true));
     sql.append(" JOIN ")
         .append(quoteTable(write.table()))
         .append(" t ON ")
@@ -483,7 +564,7 @@ final class Postgresql implements Dialect {
     }
     BitSet equal = new BitSet();
     try (PreparedStatement statement = connection.prepareStatement(sql.toString())) {
-      new Parameters(connection, statement).bind(rows);
+      new Parameters(connection, statement).bind(rows, true);
       try (ResultSet results = statement.executeQuery()) {
         while (results.next()) {
           equal.set(results.getInt(1));
@@ -636,11 +717,20 @@ final class Postgresql implements Dialect {
     if (state.equals("21000")) {
       return Failure.APART;
     }
+    if (state.equals("23505") && concernsLedger(error)) {
+      return Failure.KNOWN;
+    }
     String type = state.length() < 2 ? "" : state.substring(0, 2);
     if (PERMANENT.contains(type)) {
       return Failure.PERMANENT;
     }
     return type.isEmpty() || TRANSIENT.contains(type) ? Failure.TRANSIENT : Failure.DATA;
+  }
+
+  private static boolean concernsLedger(SQLException error) {
+    return error instanceof PSQLException said
+        && said.getServerErrorMessage() != null
+        && "effect_ledger".equals(said.getServerErrorMessage().getTable());
   }
 
   private static String keyMatch(String table, Write write) {
@@ -716,9 +806,34 @@ final class Postgresql implements Dialect {
       bind(type, values);
     }
 
-    void bind(Rows rows) throws SQLException {
-      bind("int4", rows.rows(), Integer[]::new, Row::event);
-      bind("int4", rows.rows(), Integer[]::new, Row::group);
+    void bind(List<Claim> claims) throws SQLException {
+      bindDifferent(claims);
+      bind("text", claims, String[]::new, claim -> claim.identity().operation());
+      bind("text", claims, String[]::new, claim -> claim.position().topic());
+      bind(ints(claims, claim -> claim.position().part()));
+    }
+
+    /** What differs from claim to claim. */
+    void bindDifferent(List<Claim> claims) throws SQLException {
+      bind("bytea", claims, byte[][]::new, claim -> claim.identity().key().toBytes());
+      bind("text", claims, String[]::new, claim -> claim.identity().readableBusinessId());
+      bind(longs(claims, claim -> claim.identity().fingerprint().toLong()));
+      bind(ints(claims, claim -> claim.position().partition()));
+      bind(longs(claims, claim -> claim.position().offset()));
+    }
+
+    /** The rest, of claims that are alike in it. */
+    void bindFirst(List<Claim> claims) throws SQLException {
+      bind(claims.get(0).identity().operation());
+      bind(claims.get(0).position().topic());
+      statement.setInt(next++, claims.get(0).position().part());
+    }
+
+    void bind(Rows rows, boolean numbered) throws SQLException {
+      if (numbered) {
+        bind(ints(rows.rows(), Row::event));
+        bind(ints(rows.rows(), Row::group));
+      }
       List<Column> columns = rows.write().all();
       for (int i = 0; i < columns.size(); i++) {
         int column = i;
@@ -744,6 +859,30 @@ final class Postgresql implements Dialect {
 
     private static @Nullable String plain(@Nullable BigDecimal number) {
       return number == null ? null : number.toPlainString();
+    }
+
+    private static <S> int[] ints(List<S> from, ToIntFunction<S> value) {
+      int[] values = new int[from.size()];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = value.applyAsInt(from.get(i));
+      }
+      return values;
+    }
+
+    private static <S> long[] longs(List<S> from, ToLongFunction<S> value) {
+      long[] values = new long[from.size()];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = value.applyAsLong(from.get(i));
+      }
+      return values;
+    }
+
+    private void bind(int[] values) throws SQLException {
+      statement.setObject(next++, values);
+    }
+
+    private void bind(long[] values) throws SQLException {
+      statement.setObject(next++, values);
     }
 
     private void bind(String type, @Nullable Object[] values) throws SQLException {

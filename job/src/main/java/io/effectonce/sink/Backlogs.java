@@ -70,7 +70,7 @@ final class Backlogs {
     while (results.size() < backlog.events().size()) {
       List<Decoded> rest = backlog.events().subList(results.size(), backlog.events().size());
       results.addAll(
-          effects.applyFirst(connection, Batching.first(rest, maxRows), Effects.Refusal.ISOLATE));
+          effects.applyFirst(connection, Batching.first(rest, maxRows), Effects.Attempt.ISOLATE));
     }
     outcomes.check(results);
     Counts counts = outcomes.of(results);

@@ -20,19 +20,31 @@ import java.util.Map;
  * summed, of upserts the last or the highest version wins.
  */
 final class Chunk {
-  private final List<Event> events = new ArrayList<>();
-  private final List<List<Touch>> touches = new ArrayList<>();
-  private final Map<EventKey, Event> keys = new HashMap<>();
+  private final List<Event> events;
+  private final List<List<Touch>> touches;
+  private final Map<EventKey, Event> keys;
 
   /** By identity: equal shapes are one object, and comparing them whole would cost each row. */
   private final IdentityHashMap<Write, List<Entry>> writes = new IdentityHashMap<>();
 
-  private final Map<Touch.Target, Write> touched = new HashMap<>();
+  private final Map<Touch.Target, Write> touched;
 
   private record Entry(int event, Touch touch) {
     Touch.Target target() {
       return touch.target();
     }
+  }
+
+  /**
+   * An empty one.
+   *
+   * @param most how many events it may get
+   */
+  Chunk(int most) {
+    events = new ArrayList<>(most);
+    touches = new ArrayList<>(most);
+    keys = new HashMap<>(2 * most);
+    touched = new HashMap<>(2 * most);
   }
 
   /**
@@ -115,7 +127,7 @@ final class Chunk {
 
   /** The events from one number to before another, as a chunk. */
   Chunk part(int from, int to) {
-    Chunk part = new Chunk();
+    Chunk part = new Chunk(to - from);
     for (int i = from; i < to; i++) {
       part.add(events.get(i), touches.get(i));
     }
@@ -157,7 +169,7 @@ final class Chunk {
 
   private static Dialect.Rows numbered(Write write, List<Entry> entries) {
     // A stable sort: writes to one row stay in the order of their events.
-    entries.sort(Comparator.comparing(Entry::target));
+    entries.sort((one, other) -> one.target().compareTo(other.target()));
     List<Dialect.Row> rows = new ArrayList<>(entries.size());
     int group = -1;
     Touch.Target last = null;

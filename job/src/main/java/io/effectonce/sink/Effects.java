@@ -45,13 +45,18 @@ final class Effects {
   private final List<OperationSpec> operations;
   private final Map<String, OperationPlan> plans = new HashMap<>();
 
-  /** What to do when the database refuses data. */
-  enum Refusal {
+  /** Whether the newest keys were. Known ones come many at a time, when a source is set back. */
+  private boolean expectNew = true;
+
+  /** How to apply a batch, the cheapest way first. */
+  enum Attempt {
     /**
-     * Let the error through: the caller rolls back and comes again with {@link #ISOLATE_REFUSED}.
-     * The cheap way, for most batches.
+     * As if all keys were new and nothing were refused, as it is with most batches. If it isn't so,
+     * the error comes through: the caller rolls back and comes again with {@link #next}.
      */
-    FAIL,
+    NEW,
+    /** Events whose keys are known are left out. If anything is refused, as with {@link #NEW}. */
+    WHOLE,
     /** Find the events that are refused, make them dead letters, and apply the others. */
     ISOLATE,
     /** The same for a batch that was refused as a whole: that isn't tried again. */
@@ -102,6 +107,24 @@ final class Effects {
     }
   }
 
+  /** How to try the next batch first. */
+  Attempt first() {
+    return ledger && expectNew ? Attempt.NEW : Attempt.WHOLE;
+  }
+
+  /**
+   * How to try a batch again that failed in its {@link #first} attempt, after a rollback.
+   *
+   * @throws SQLException the error, if another attempt would fail as well
+   */
+  Attempt next(SQLException error) throws SQLException {
+    return switch (dialect.classify(error)) {
+      case KNOWN -> Attempt.ISOLATE;
+      case DATA, APART -> Attempt.ISOLATE_REFUSED;
+      case TRANSIENT, PERMANENT -> throw error;
+    };
+  }
+
   /**
    * Applies as many of the first elements as one statement can in the connection's transaction: all
    * of them, unless a key comes twice with different payloads, a row is to be written in two ways,
@@ -112,9 +135,9 @@ final class Effects {
    * @return what became of the first elements, of at least one, in the batch's order
    * @throws UnrecoverableSinkException if the effects don't match the tables any more
    */
-  List<Result> applyFirst(Connection connection, List<Decoded> batch, Refusal refusal)
+  List<Result> applyFirst(Connection connection, List<Decoded> batch, Attempt attempt)
       throws SQLException, UnrecoverableSinkException {
-    return new Application(connection, refusal).run(batch);
+    return new Application(connection, attempt).run(batch);
   }
 
   /** A row exists with other values than an insert has. */
@@ -129,7 +152,7 @@ final class Effects {
   /** One transaction's part of a batch. */
   private final class Application {
     private final Connection connection;
-    private final Refusal refusal;
+    private final Attempt attempt;
     private final List<EventKey> corrected = new ArrayList<>();
 
     /**
@@ -137,9 +160,9 @@ final class Effects {
      */
     private @Nullable String nextPart = "SAVEPOINT part";
 
-    Application(Connection connection, Refusal refusal) {
+    Application(Connection connection, Attempt attempt) {
       this.connection = connection;
-      this.refusal = refusal;
+      this.attempt = attempt;
     }
 
     List<Result> run(List<Decoded> batch) throws SQLException, UnrecoverableSinkException {
@@ -147,7 +170,7 @@ final class Effects {
       if (deadLetter != null) {
         return List.of(replay(batch.get(0), deadLetter));
       }
-      Chunk chunk = new Chunk();
+      Chunk chunk = new Chunk(batch.size());
       List<@Nullable Result> results = new ArrayList<>(batch.size());
       for (Decoded element : batch) {
         if (element.replayOf() != null) {
@@ -321,8 +344,8 @@ final class Effects {
     }
 
     private List<Result> applied(Chunk chunk) throws SQLException {
-      return switch (refusal) {
-        case FAIL -> apply(chunk);
+      return switch (attempt) {
+        case NEW, WHOLE -> apply(chunk);
         case ISOLATE -> halve(chunk);
         case ISOLATE_REFUSED -> isolate(chunk);
       };
@@ -443,13 +466,18 @@ final class Effects {
     private List<Result> apply(Chunk some) throws SQLException {
       List<Event> events = some.events();
       List<Dialect.Rows> rows = some.rows();
-      Dialect.Applied applied =
-          dialect.apply(connection, pipeline, ledger ? some.claims() : null, rows);
+      Dialect.Applied applied;
+      if (attempt == Attempt.NEW) {
+        applied = dialect.applyNew(connection, pipeline, some.claims(), rows);
+      } else {
+        applied = dialect.apply(connection, pipeline, ledger ? some.claims() : null, rows);
+        expectNew = applied.known().isEmpty();
+      }
       int[] left = rowsLeft(events.size(), applied, rows);
       Map<Integer, Result> known = judgeKnown(events, applied.known());
       List<Result> all = new ArrayList<>(events.size());
       for (int i = 0; i < events.size(); i++) {
-        Result result = known.get(i);
+        Result result = known.isEmpty() ? null : known.get(i);
         all.add(
             result != null
                 ? result

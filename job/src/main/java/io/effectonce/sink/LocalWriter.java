@@ -146,14 +146,11 @@ final class LocalWriter implements EffectsWriter {
     try {
       Session current = openSession();
       try {
-        return commit(current, Effects.Refusal.FAIL);
+        return commit(current, current.effects.first());
       } catch (SQLException e) {
-        Dialect.Failure failure = dialect.classify(e);
-        if (failure != Dialect.Failure.DATA && failure != Dialect.Failure.APART) {
-          throw e;
-        }
+        Effects.Attempt next = current.effects.next(e);
         current.connection.rollback();
-        return commit(current, Effects.Refusal.ISOLATE_REFUSED);
+        return commit(current, next);
       }
     } catch (SQLException e) {
       closeSession();
@@ -161,10 +158,10 @@ final class LocalWriter implements EffectsWriter {
     }
   }
 
-  private List<Result> commit(Session current, Effects.Refusal refusal)
+  private List<Result> commit(Session current, Effects.Attempt attempt)
       throws SQLException, IOException {
     ownership.begin(current.connection);
-    List<Result> results = current.effects.applyFirst(current.connection, batch, refusal);
+    List<Result> results = current.effects.applyFirst(current.connection, batch, attempt);
     outcomes.check(results);
     current.connection.commit();
     return results;

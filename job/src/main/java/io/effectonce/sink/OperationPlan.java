@@ -96,6 +96,9 @@ final class OperationPlan {
     /** The version's place among the columns, or -1. */
     private final int version;
 
+    /** The shape of an event that leaves no column out. */
+    private final Write whole;
+
     /** The shapes by the optional columns that an event leaves out. */
     private final Map<BitSet, Write> writes = new HashMap<>();
 
@@ -120,6 +123,7 @@ final class OperationPlan {
           effect instanceof EffectSpec.Upsert upsert && upsert.version() != null
               ? columns.size() - 1
               : -1;
+      this.whole = write(new BitSet());
       Set<String> names =
           new HashSet<>(key.stream().map(binding -> binding.column.name()).toList());
       if (!table.uniqueKeys().contains(names)) {
@@ -184,19 +188,21 @@ final class OperationPlan {
       for (Binding binding : key) {
         values.add(required(event, binding));
       }
-      BitSet absent = new BitSet();
+      BitSet absent = null;
       for (int i = 0; i < columns.size(); i++) {
         Binding binding = columns.get(i);
         Value value = event.values().get(binding.slot);
         if (kind == Write.Kind.INCREMENT) {
           values.add(value instanceof Value.Absent ? binding.zero() : required(event, binding));
         } else if (value instanceof Value.Absent) {
+          absent = absent == null ? new BitSet() : absent;
           absent.set(i);
         } else {
           values.add(i == version ? required(event, binding) : convert(event, binding));
         }
       }
-      return Touch.of(writes.computeIfAbsent(absent, this::write), values);
+      Write write = absent == null ? whole : writes.computeIfAbsent(absent, this::write);
+      return Touch.of(write, values);
     }
 
     private Write write(BitSet absent) {

@@ -14,9 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 record Touch(Write write, Target target, List<@Nullable Object> values) {
   static Touch of(Write write, List<@Nullable Object> values) {
-    List<Object> key =
-        values.subList(0, write.key().size()).stream().map(Touch::comparable).toList();
-    return new Touch(write, new Target(write.table(), key), values);
+    Object[] key = new Object[write.key().size()];
+    for (int i = 0; i < key.length; i++) {
+      key[i] = comparable(values.get(i));
+    }
+    return new Touch(write, new Target(write.table(), List.of(key)), values);
   }
 
   /** 1.0 and 1.00 are one numeric key. */

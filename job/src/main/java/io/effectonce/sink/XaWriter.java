@@ -311,14 +311,11 @@ final class XaWriter implements EffectsWriter {
     try (Statement statement = connection.createStatement()) {
       statement.execute("SAVEPOINT batch");
       try {
-        results = started.effects.applyFirst(connection, batch, Effects.Refusal.FAIL);
+        results = started.effects.applyFirst(connection, batch, started.effects.first());
       } catch (SQLException e) {
-        Dialect.Failure failure = dialect.classify(e);
-        if (failure != Dialect.Failure.DATA && failure != Dialect.Failure.APART) {
-          throw e;
-        }
+        Effects.Attempt next = started.effects.next(e);
         statement.execute("ROLLBACK TO SAVEPOINT batch");
-        results = started.effects.applyFirst(connection, batch, Effects.Refusal.ISOLATE_REFUSED);
+        results = started.effects.applyFirst(connection, batch, next);
       }
       statement.execute("RELEASE SAVEPOINT batch");
     }

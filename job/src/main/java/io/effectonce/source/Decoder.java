@@ -151,7 +151,7 @@ public final class Decoder {
       out.skipped(Skip.NOTHING_TO_EXPLODE);
       return;
     }
-    Set<EventKey> seen = new HashSet<>();
+    Set<EventKey> seen = parts.size() == 1 ? null : new HashSet<>();
     for (int part = 0; part < parts.size(); part++) {
       // Those before the wanted one too: a key must not come twice in a record.
       Decoded decoded = decode(new Payload(record, root, parts.get(part)), part, seen);
@@ -194,8 +194,12 @@ public final class Decoder {
     return parts;
   }
 
-  /** The part as event or reject, null if it is skipped. */
-  private @Nullable Decoded decode(Payload payload, int part, Set<EventKey> seen) {
+  /**
+   * The part as event or reject, null if it is skipped.
+   *
+   * @param seen the keys of the parts before it, null where there is only one part
+   */
+  private @Nullable Decoded decode(Payload payload, int part, @Nullable Set<EventKey> seen) {
     try {
       return read(payload, part, seen);
     } catch (Unreadable e) {
@@ -205,7 +209,8 @@ public final class Decoder {
     }
   }
 
-  private @Nullable Decoded read(Payload payload, int part, Set<EventKey> seen) throws Unreadable {
+  private @Nullable Decoded read(Payload payload, int part, @Nullable Set<EventKey> seen)
+      throws Unreadable {
     if (!payload.part().isObject()) {
       throw new Unreadable(
           Reason.NOT_EXPLODABLE,
@@ -223,7 +228,7 @@ public final class Decoder {
     }
     EventKey key = EventKey.of(pipeline, id, name);
     List<Unreadable> problems = new ArrayList<>(0);
-    if (!seen.add(key)) {
+    if (seen != null && !seen.add(key)) {
       problems.add(
           new Unreadable(
               Reason.REPEATED_KEY,

@@ -2,7 +2,7 @@ package io.effectonce.source;
 
 import io.effectonce.event.SourceRecord;
 import io.effectonce.types.EventTypes;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDeserializationSchema;
@@ -32,11 +32,13 @@ final class RecordSchema implements KafkaRecordDeserializationSchema<SourceRecor
   }
 
   private static List<SourceRecord.Header> headers(Headers headers) {
-    List<SourceRecord.Header> list = new ArrayList<>();
-    for (Header header : headers) {
-      list.add(new SourceRecord.Header(header.key(), header.value()));
+    Header[] all = headers.toArray();
+    if (all.length == 0) {
+      return List.of();
     }
-    return List.copyOf(list);
+    return Arrays.stream(all)
+        .map(header -> new SourceRecord.Header(header.key(), header.value()))
+        .toList();
   }
 
   @Override

@@ -20,6 +20,10 @@ final class ValueSerializer {
   private static final int TRUE = 6;
   private static final int JSON = 7;
   private static final int MOMENT = 8;
+  private static final int SHORT_DECIMAL = 9;
+
+  /** Every number of so many digits fits a long. */
+  private static final int LONG_DIGITS = 18;
 
   private ValueSerializer() {}
 
@@ -31,9 +35,7 @@ final class ValueSerializer {
       out.writeByte(WHOLE);
       out.writeLong(whole.number());
     } else if (value instanceof Value.Decimal decimal) {
-      out.writeByte(DECIMAL);
-      out.writeInt(decimal.number().scale());
-      Wire.writeBytes(out, decimal.number().unscaledValue().toByteArray());
+      write(decimal.number(), out);
     } else if (value instanceof Value.Bool bool) {
       out.writeByte(bool.truth() ? TRUE : FALSE);
     } else if (value instanceof Value.Json json) {
@@ -48,6 +50,18 @@ final class ValueSerializer {
     }
   }
 
+  private static void write(BigDecimal number, DataOutput out) throws IOException {
+    if (number.precision() <= LONG_DIGITS) {
+      out.writeByte(SHORT_DECIMAL);
+      out.writeInt(number.scale());
+      out.writeLong(number.unscaledValue().longValueExact());
+    } else {
+      out.writeByte(DECIMAL);
+      out.writeInt(number.scale());
+      Wire.writeBytes(out, number.unscaledValue().toByteArray());
+    }
+  }
+
   static Value read(DataInput in) throws IOException {
     int kind = in.readByte();
     return switch (kind) {
@@ -56,12 +70,18 @@ final class ValueSerializer {
       case TEXT -> new Value.Text(Wire.readText(in));
       case WHOLE -> new Value.Whole(in.readLong());
       case DECIMAL -> decimal(in);
+      case SHORT_DECIMAL -> shortDecimal(in);
       case FALSE -> new Value.Bool(false);
       case TRUE -> new Value.Bool(true);
       case JSON -> new Value.Json(Wire.readText(in));
       case MOMENT -> new Value.Moment(Instant.ofEpochSecond(in.readLong(), in.readInt()));
       default -> throw new IOException("unknown kind of value: " + kind);
     };
+  }
+
+  private static Value shortDecimal(DataInput in) throws IOException {
+    int scale = in.readInt();
+    return new Value.Decimal(BigDecimal.valueOf(in.readLong(), scale));
   }
 
   private static Value decimal(DataInput in) throws IOException {

@@ -40,19 +40,38 @@ class EffectsTest {
 
   private final TestDatabase database = TestDatabase.create();
 
-  private List<String> apply(TestPipeline pipeline, Effects.Refusal refusal, List<Decoded> batch) {
+  /**
+   * @param attempt the only one; but {@link Effects.Attempt#NEW} is the first as writers choose it,
+   *     and may have another after it, as with them
+   */
+  private List<String> apply(TestPipeline pipeline, Effects.Attempt attempt, List<Decoded> batch) {
     Database target = new Database(pipeline.spec().sink(), pipeline.spec().name());
     try (Connection connection = target.connect()) {
       Effects effects = new Effects(connection, target.dialect(), pipeline.spec());
       List<Result> results = new ArrayList<>();
       while (results.size() < batch.size()) {
+        List<Decoded> rest = batch.subList(results.size(), batch.size());
         results.addAll(
-            effects.applyFirst(connection, batch.subList(results.size(), batch.size()), refusal));
+            attempt == Effects.Attempt.NEW
+                ? applyAsWritersDo(connection, effects, rest)
+                : effects.applyFirst(connection, rest, attempt));
         connection.commit();
       }
       return results.stream().map(EffectsTest::text).toList();
     } catch (SQLException | IOException e) {
       throw new IllegalStateException(e);
+    }
+  }
+
+  private static List<Result> applyAsWritersDo(
+      Connection connection, Effects effects, List<Decoded> batch)
+      throws SQLException, IOException {
+    try {
+      return effects.applyFirst(connection, batch, effects.first());
+    } catch (SQLException e) {
+      Effects.Attempt next = effects.next(e);
+      connection.rollback();
+      return effects.applyFirst(connection, batch, next);
     }
   }
 
@@ -79,11 +98,11 @@ class EffectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldApplyAKeyOnceWithinABatchAndAcrossBatches(Effects.Refusal refusal) {
+    void shouldApplyAKeyOnceWithinABatchAndAcrossBatches(Effects.Attempt attempt) {
       String event = "{'id':1,'op':'ADD','user':'u','points':100}";
-      assertThat(apply(pipeline, refusal, pipeline.decode(event, event, event)))
+      assertThat(apply(pipeline, attempt, pipeline.decode(event, event, event)))
           .containsExactly("APPLIED", "DUPLICATE", "DUPLICATE");
-      assertThat(apply(pipeline, refusal, pipeline.decode(event))).containsExactly("DUPLICATE");
+      assertThat(apply(pipeline, attempt, pipeline.decode(event))).containsExactly("DUPLICATE");
       assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 100");
       assertThat(
               database.rows(
@@ -98,8 +117,8 @@ class EffectsTest {
           pipeline.decode(
               "{'id':1,'op':'ADD','user':'u','points':100}",
               "{'id':2,'op':'ADD','user':'u','points':1}");
-      apply(pipeline, Effects.Refusal.FAIL, batch);
-      assertThat(apply(pipeline, Effects.Refusal.FAIL, batch))
+      apply(pipeline, Effects.Attempt.WHOLE, batch);
+      assertThat(apply(pipeline, Effects.Attempt.WHOLE, batch))
           .containsExactly("APPLIED", "APPLIED");
       assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 101");
     }
@@ -107,15 +126,15 @@ class EffectsTest {
     /** Also when only the ledger remembers the first. powertools-lambda-typescript #1499. */
     @ParameterizedTest
     @EnumSource
-    void shouldMakeAConflictADeadLetterThatOverwritesNothing(Effects.Refusal refusal) {
+    void shouldMakeAConflictADeadLetterThatOverwritesNothing(Effects.Attempt attempt) {
       String first = "{'id':'pay-9','op':'ADD','user':'u','points':100}";
       String second = "{'id':'pay-9','op':'ADD','user':'u','points':250}";
       String expected =
           "CONFLICT: ADD of pay-9 took effect before, by events-0@0, with another payload; what"
               + " stands was kept";
-      assertThat(apply(pipeline, refusal, pipeline.decode(first, second)))
+      assertThat(apply(pipeline, attempt, pipeline.decode(first, second)))
           .containsExactly("APPLIED", expected);
-      assertThat(apply(pipeline, refusal, pipeline.decode(second))).containsExactly(expected);
+      assertThat(apply(pipeline, attempt, pipeline.decode(second))).containsExactly(expected);
       assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 100");
       assertThat(
               database.rows(
@@ -129,12 +148,12 @@ class EffectsTest {
     @ParameterizedTest
     @EnumSource
     void shouldMakeTheSameConflictAgainADeadLetterWithinABatchAsAcrossBatches(
-        Effects.Refusal refusal) {
+        Effects.Attempt attempt) {
       String second = "{'id':'pay-9','op':'ADD','user':'u','points':250}";
       apply(
-          pipeline, refusal, pipeline.decode("{'id':'pay-9','op':'ADD','user':'u','points':100}"));
+          pipeline, attempt, pipeline.decode("{'id':'pay-9','op':'ADD','user':'u','points':100}"));
       List<Decoded> twice = as(Verdict.CONFLICT, pipeline.decode(second, second));
-      assertThat(apply(pipeline, refusal, twice))
+      assertThat(apply(pipeline, attempt, twice))
           .hasSize(2)
           .allMatch(text -> text.startsWith("CONFLICT"));
       assertThat(database.rows("SELECT source_offset FROM dead_letter ORDER BY id"))
@@ -145,13 +164,13 @@ class EffectsTest {
     void shouldApplyACorrectionAndCloseItsDeadLetter() {
       apply(
           pipeline,
-          Effects.Refusal.FAIL,
+          Effects.Attempt.WHOLE,
           pipeline.decode("{'id':7,'op':'ADD','user':'u','points':'many'}"));
       assertThat(database.rows("SELECT reason, closed_at FROM dead_letter"))
           .containsExactly("unfit-value | null");
       List<Decoded> corrected =
           as(Verdict.CONFLICT, pipeline.decode("{'id':7,'op':'ADD','user':'u','points':5}"));
-      assertThat(apply(pipeline, Effects.Refusal.FAIL, corrected)).containsExactly("APPLIED");
+      assertThat(apply(pipeline, Effects.Attempt.WHOLE, corrected)).containsExactly("APPLIED");
       assertThat(database.rows("SELECT closed_at IS NULL FROM dead_letter")).containsExactly("f");
       assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 5");
     }
@@ -160,9 +179,9 @@ class EffectsTest {
     void shouldLetTwoPipelinesEachApplyAnEventOnce() {
       String event = "{'id':1,'op':'ADD','user':'u','points':100}";
       TestPipeline other = pipeline.named("other");
-      assertThat(apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(event)))
+      assertThat(apply(pipeline, Effects.Attempt.WHOLE, pipeline.decode(event)))
           .containsExactly("APPLIED");
-      assertThat(apply(other, Effects.Refusal.FAIL, other.decode(event, event)))
+      assertThat(apply(other, Effects.Attempt.WHOLE, other.decode(event, event)))
           .containsExactly("APPLIED", "DUPLICATE");
       assertThat(database.rows("SELECT * FROM points")).containsExactly("u | 200");
       assertThat(database.rows("SELECT pipeline, business_id FROM effect_ledger ORDER BY 1"))
@@ -184,13 +203,13 @@ class EffectsTest {
     /** kafka-connect-jdbc #1081. */
     @ParameterizedTest
     @EnumSource
-    void shouldFoldWritesToOneRowToTheLast(Effects.Refusal refusal) {
+    void shouldFoldWritesToOneRowToTheLast(Effects.Attempt attempt) {
       TestPipeline pipeline =
           pipeline("{ upsert: customer, key: { id: /customer }, set: { name: /name } }");
       assertThat(
               apply(
                   pipeline,
-                  refusal,
+                  attempt,
                   pipeline.decode(
                       "{'id':1,'op':'SET','customer':1,'name':'a'}",
                       "{'id':2,'op':'SET','customer':2,'name':'b'}",
@@ -202,15 +221,15 @@ class EffectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldFoldOnlyAmongEventsThatWereNew(Effects.Refusal refusal) {
+    void shouldFoldOnlyAmongEventsThatWereNew(Effects.Attempt attempt) {
       TestPipeline pipeline =
           pipeline("{ upsert: customer, key: { id: /customer }, set: { name: /name } }");
       String old = "{'id':1,'op':'SET','customer':1,'name':'old'}";
-      apply(pipeline, refusal, pipeline.decode(old));
+      apply(pipeline, attempt, pipeline.decode(old));
       assertThat(
               apply(
                   pipeline,
-                  refusal,
+                  attempt,
                   pipeline.decode("{'id':2,'op':'SET','customer':1,'name':'new'}", old)))
           .containsExactly("APPLIED", "DUPLICATE");
       assertThat(database.rows("SELECT id, name FROM customer")).containsExactly("1 | new");
@@ -219,14 +238,14 @@ class EffectsTest {
     /** kafka-connect-jdbc #1067. */
     @ParameterizedTest
     @EnumSource
-    void shouldKeepWhatIsAbsentAndClearWhatIsNull(Effects.Refusal refusal) {
+    void shouldKeepWhatIsAbsentAndClearWhatIsNull(Effects.Attempt attempt) {
       TestPipeline pipeline =
           pipeline(
               "{ upsert: customer, key: { id: /customer }, set: { name: /name, city: { from: /city,"
                   + " optional: true } } }");
       apply(
           pipeline,
-          refusal,
+          attempt,
           pipeline.decode(
               "{'id':1,'op':'SET','customer':7,'name':'a','city':'Oslo'}",
               "{'id':2,'op':'SET','customer':7,'name':'b'}",
@@ -240,7 +259,7 @@ class EffectsTest {
     /** One business ID's events, in one batch and in three. kafka-connect-jdbc #1067. */
     @ParameterizedTest
     @EnumSource
-    void shouldTellMissingFromNullHoweverEventsAreBatched(Effects.Refusal refusal) {
+    void shouldTellMissingFromNullHoweverEventsAreBatched(Effects.Attempt attempt) {
       String effect =
           "[ { upsert: customer, key: { id: /customer }, set: { name: { from: /name, optional:"
               + " true }, city: { from: /city, optional: true } } } ]";
@@ -257,22 +276,22 @@ class EffectsTest {
               "{'id':'c-7','op':'PATCH','customer':7,'city':null}");
       String select = "SELECT id, name, city FROM customer";
 
-      assertThat(apply(pipeline, refusal, batch)).containsOnly("APPLIED").hasSize(3);
+      assertThat(apply(pipeline, attempt, batch)).containsOnly("APPLIED").hasSize(3);
       assertThat(database.rows(select)).containsExactly("7 | b | null");
 
       database.execute("TRUNCATE customer; TRUNCATE effect_ledger");
-      apply(pipeline, refusal, batch.subList(0, 1));
+      apply(pipeline, attempt, batch.subList(0, 1));
       assertThat(database.rows(select)).containsExactly("7 | a | Oslo");
-      apply(pipeline, refusal, batch.subList(1, 2));
+      apply(pipeline, attempt, batch.subList(1, 2));
       assertThat(database.rows(select)).containsExactly("7 | b | Oslo");
-      apply(pipeline, refusal, batch.subList(2, 3));
+      apply(pipeline, attempt, batch.subList(2, 3));
       assertThat(database.rows(select)).containsExactly("7 | b | null");
     }
 
     /** What is dated later stands, in whatever zone it is written. kafka-connect-jdbc PR 1016. */
     @ParameterizedTest
     @EnumSource
-    void shouldNotLetWhatIsDatedEarlierOverwriteWhatIsDatedLater(Effects.Refusal refusal) {
+    void shouldNotLetWhatIsDatedEarlierOverwriteWhatIsDatedLater(Effects.Attempt attempt) {
       String effect =
           "[ { upsert: orders, key: { id: /id }, set: { status: /op }, version: { changed_at: /at"
               + " } } ]";
@@ -292,13 +311,13 @@ class EffectsTest {
       String select = "SELECT status, changed_at AT TIME ZONE 'UTC' FROM orders";
       String shipped = "SHIP | 2026-11-30 12:00:00";
 
-      apply(pipeline, refusal, batch);
+      apply(pipeline, attempt, batch);
       assertThat(database.rows(select)).containsExactly(shipped);
 
       database.execute("TRUNCATE orders; TRUNCATE effect_ledger");
       List<String> results = new ArrayList<>();
       for (Decoded event : batch) {
-        results.addAll(apply(pipeline, refusal, List.of(event)));
+        results.addAll(apply(pipeline, attempt, List.of(event)));
       }
       assertThat(results).containsExactly("APPLIED", "ALREADY_APPLIED", "ALREADY_APPLIED");
       assertThat(database.rows(select)).containsExactly(shipped);
@@ -308,7 +327,7 @@ class EffectsTest {
     /** An equal one keeps the row. kafka-connect-jdbc PR 1016. */
     @ParameterizedTest
     @EnumSource
-    void shouldLetOnlyANewerVersionOverwrite(Effects.Refusal refusal) {
+    void shouldLetOnlyANewerVersionOverwrite(Effects.Attempt attempt) {
       TestPipeline pipeline =
           pipeline(
               "{ upsert: customer, key: { id: /customer }, set: { name: /name }, version: {"
@@ -317,7 +336,7 @@ class EffectsTest {
       assertThat(
               apply(
                   pipeline,
-                  refusal,
+                  attempt,
                   pipeline.decode(
                       event.formatted(1, "first of 5", 5),
                       event.formatted(2, "second of 5", 5),
@@ -328,19 +347,19 @@ class EffectsTest {
       assertThat(
               apply(
                   pipeline,
-                  refusal,
+                  attempt,
                   pipeline.decode(
                       event.formatted(4, "of 3", 3), event.formatted(5, "third of 5", 5))))
           .containsExactly("ALREADY_APPLIED", "ALREADY_APPLIED");
-      assertThat(apply(pipeline, refusal, pipeline.decode(event.formatted(6, "of 6", 6))))
+      assertThat(apply(pipeline, attempt, pipeline.decode(event.formatted(6, "of 6", 6))))
           .containsExactly("APPLIED");
       assertThat(database.rows("SELECT name, version FROM customer")).containsExactly("of 6 | 6");
     }
 
     /** No column is left to set. risingwave #25252. */
     @ParameterizedTest
-    @CsvSource({"upsert, FAIL", "upsert, ISOLATE", "insert, FAIL", "insert, ISOLATE"})
-    void shouldTakeATableThatIsAllKey(String effect, Effects.Refusal refusal) {
+    @CsvSource({"upsert, WHOLE", "upsert, ISOLATE", "insert, WHOLE", "insert, ISOLATE"})
+    void shouldTakeATableThatIsAllKey(String effect, Effects.Attempt attempt) {
       database.execute("CREATE TABLE member (club text, person text, PRIMARY KEY (person, club))");
       TestPipeline pipeline =
           TestPipeline.of(
@@ -351,13 +370,13 @@ class EffectsTest {
       assertThat(
               apply(
                   pipeline,
-                  refusal,
+                  attempt,
                   pipeline.decode(
                       "{'id':1,'op':'JOIN','club':'c','person':'p'}",
                       "{'id':2,'op':'JOIN','club':'c','person':'p'}")))
           .hasSize(2)
           .allMatch(text -> text.endsWith("APPLIED"));
-      apply(pipeline, refusal, pipeline.decode("{'id':3,'op':'JOIN','club':'c','person':'p'}"));
+      apply(pipeline, attempt, pipeline.decode("{'id':3,'op':'JOIN','club':'c','person':'p'}"));
       assertThat(database.rows("SELECT * FROM member")).containsExactly("c | p");
       assertThat(database.number("SELECT count(*) FROM dead_letter")).isZero();
     }
@@ -380,11 +399,11 @@ class EffectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldSumAndTakeNullForZero(Effects.Refusal refusal) {
+    void shouldSumAndTakeNullForZero(Effects.Attempt attempt) {
       database.execute("INSERT INTO account VALUES (1, NULL, 7)");
       apply(
           pipeline,
-          refusal,
+          attempt,
           pipeline.decode(
               "{'id':1,'op':'ADD','account':1,'amount':1.25}",
               "{'id':2,'op':'ADD','account':1,'amount':'2.50'}",
@@ -395,10 +414,10 @@ class EffectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldFoldTwoEffectsOfOneShapeEvenOnOneRow(Effects.Refusal refusal) {
+    void shouldFoldTwoEffectsOfOneShapeEvenOnOneRow(Effects.Attempt attempt) {
       apply(
           pipeline,
-          refusal,
+          attempt,
           pipeline.decode(
               "{'id':1,'op':'MOVE','from':1,'to':2,'amount':5,'minus':-5}",
               "{'id':2,'op':'MOVE','from':2,'to':2,'amount':9,'minus':-8}"));
@@ -408,11 +427,11 @@ class EffectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldApplyTwoShapesOnOneRowInTheirOrder(Effects.Refusal refusal) {
+    void shouldApplyTwoShapesOnOneRowInTheirOrder(Effects.Attempt attempt) {
       assertThat(
               apply(
                   pipeline,
-                  refusal,
+                  attempt,
                   pipeline.decode(
                       "{'id':1,'op':'ADD','account':1,'amount':1}",
                       "{'id':2,'op':'MOVE','from':1,'to':2,'amount':5,'minus':-5}",
@@ -430,7 +449,7 @@ class EffectsTest {
             pipeline.decode("{'id':'%d','op':'ADD','account':%d,'amount':1}".formatted(i, i)));
       }
       batch.addAll(pipeline.decode("{'id':'a','op':'ADD','account':7,'amount':9999}"));
-      List<String> results = apply(pipeline, Effects.Refusal.ISOLATE, batch);
+      List<String> results = apply(pipeline, Effects.Attempt.ISOLATE, batch);
       assertThat(results.subList(0, 100)).containsOnly("APPLIED");
       assertThat(results.get(100))
           .startsWith("REFUSED: ERROR: numeric field overflow")
@@ -447,7 +466,7 @@ class EffectsTest {
       assertThat(
               apply(
                   pipeline,
-                  Effects.Refusal.FAIL,
+                  Effects.Attempt.WHOLE,
                   pipeline.decode("{'id':1,'op':'ADD','account':1,'amount':null}")))
           .containsExactly(
               "UNFIT_VALUE: /amount for account.balance: is null, but a key, a version or a number"
@@ -475,7 +494,7 @@ class EffectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldTakeAnEqualRowForAppliedAndAnotherForAConflict(Effects.Refusal refusal) {
+    void shouldTakeAnEqualRowForAppliedAndAnotherForAConflict(Effects.Attempt attempt) {
       database.execute(
           "INSERT INTO orders VALUES ('o-1', 5, '{\"a\": 1}', 'kept'), ('o-2', 6, NULL, NULL)");
       List<Decoded> batch =
@@ -483,14 +502,14 @@ class EffectsTest {
               "{'id':1,'op':'CREATE','order':'o-1','total':5.0,'data':{'a':1.0}}",
               "{'id':2,'op':'CREATE','order':'o-3','total':7}",
               "{'id':3,'op':'CREATE','order':'o-2','total':8}");
-      if (refusal == Effects.Refusal.FAIL) {
-        assertThatThrownBy(() -> apply(pipeline, refusal, batch))
+      if (attempt == Effects.Attempt.WHOLE) {
+        assertThatThrownBy(() -> apply(pipeline, attempt, batch))
             .cause()
             .hasMessage("a row of this key is in orders already, with other values");
         assertThat(database.number("SELECT count(*) FROM effect_ledger")).isZero();
         return;
       }
-      assertThat(apply(pipeline, refusal, batch))
+      assertThat(apply(pipeline, attempt, batch))
           .containsExactly(
               "APPLIED",
               "APPLIED",
@@ -505,7 +524,7 @@ class EffectsTest {
 
     @ParameterizedTest
     @EnumSource
-    void shouldCountAnEventAsAlreadyAppliedOnlyIfAllItsRowsStood(Effects.Refusal refusal) {
+    void shouldCountAnEventAsAlreadyAppliedOnlyIfAllItsRowsStood(Effects.Attempt attempt) {
       TestPipeline alone =
           TestPipeline.of(
               database.execute("INSERT INTO orders VALUES ('o-1', 5)"),
@@ -515,7 +534,7 @@ class EffectsTest {
       assertThat(
               apply(
                   alone,
-                  refusal,
+                  attempt,
                   alone.decode(
                       "{'id':1,'op':'CREATE','order':'o-1','total':5}",
                       "{'id':2,'op':'CREATE','order':'o-2','total':5}",
@@ -533,7 +552,7 @@ class EffectsTest {
                 "{'id':%d,'op':'CREATE','order':'o-%d','total':%d}"
                     .formatted(i, i, i % 50 == 7 ? -1 : i)));
       }
-      List<String> results = apply(pipeline, Effects.Refusal.ISOLATE, batch);
+      List<String> results = apply(pipeline, Effects.Attempt.ISOLATE, batch);
       assertThat(results.stream().filter("APPLIED"::equals)).hasSize(196);
       assertThat(results.get(7))
           .startsWith(
@@ -551,7 +570,7 @@ class EffectsTest {
   class OneRowInSeveralWays {
     @ParameterizedTest
     @EnumSource
-    void shouldApplyAnEventsEffectsOnOneRowInTheFilesOrder(Effects.Refusal refusal) {
+    void shouldApplyAnEventsEffectsOnOneRowInTheFilesOrder(Effects.Attempt attempt) {
       TestPipeline pipeline =
           TestPipeline.of(
               database.execute(
@@ -564,8 +583,8 @@ class EffectsTest {
               """,
               LOCAL);
       String event = "{'id':1,'op':'OPEN','account':1,'owner':'ann','amount':5}";
-      assertThat(apply(pipeline, refusal, pipeline.decode(event))).containsExactly("APPLIED");
-      assertThat(apply(pipeline, refusal, pipeline.decode(event))).containsExactly("DUPLICATE");
+      assertThat(apply(pipeline, attempt, pipeline.decode(event))).containsExactly("APPLIED");
+      assertThat(apply(pipeline, attempt, pipeline.decode(event))).containsExactly("DUPLICATE");
       assertThat(database.rows("SELECT * FROM account")).containsExactly("1 | ann | 105");
     }
   }
@@ -588,7 +607,7 @@ class EffectsTest {
         TestPipeline.of(database, OPERATIONS, LOCAL + "\nledger: off");
 
     private List<String> replay(TestPipeline pipeline, long deadLetter, String value) {
-      return apply(pipeline, Effects.Refusal.FAIL, List.of(pipeline.replay(deadLetter, value)));
+      return apply(pipeline, Effects.Attempt.WHOLE, List.of(pipeline.replay(deadLetter, value)));
     }
 
     private List<String> deadLetters() {
@@ -604,8 +623,8 @@ class EffectsTest {
     /** Though the column was too short before. tomodachi PR 2074. */
     @ParameterizedTest
     @EnumSource
-    void shouldApplyADeadLetterAndCloseIt(Effects.Refusal refusal) {
-      apply(ledger, refusal, ledger.decode(LONG));
+    void shouldApplyADeadLetterAndCloseIt(Effects.Attempt attempt) {
+      apply(ledger, attempt, ledger.decode(LONG));
       assertThat(deadLetters()).containsExactly("1 | events | 0 | effect | unfit-value | f");
       widen();
       List<Decoded> batch = new ArrayList<>();
@@ -613,7 +632,7 @@ class EffectsTest {
       batch.add(ledger.replay(1, LONG));
       batch.addAll(ledger.decode("{'id':3,'op':'ADD','user':'v','points':1}"));
 
-      assertThat(apply(ledger, refusal, batch)).containsExactly("APPLIED", "APPLIED", "APPLIED");
+      assertThat(apply(ledger, attempt, batch)).containsExactly("APPLIED", "APPLIED", "APPLIED");
 
       assertThat(deadLetters()).containsExactly("1 | events | 1 | effect | unfit-value | t");
       assertThat(database.rows("SELECT * FROM points ORDER BY 1"))
@@ -627,7 +646,7 @@ class EffectsTest {
       for (TestPipeline pipeline : List.of(ledger, noLedger)) {
         database.execute("TRUNCATE dead_letter RESTART IDENTITY");
         database.execute("TRUNCATE points; ALTER TABLE points ALTER user_id TYPE varchar(4)");
-        apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(LONG));
+        apply(pipeline, Effects.Attempt.WHOLE, pipeline.decode(LONG));
         widen();
         assertThat(replay(pipeline, 1, LONG)).containsExactly("APPLIED");
         database.execute("UPDATE points SET points = 6");
@@ -643,20 +662,20 @@ class EffectsTest {
       for (TestPipeline pipeline : List.of(noLedger, ledger)) {
         database.execute("TRUNCATE dead_letter RESTART IDENTITY");
         database.execute("TRUNCATE points; ALTER TABLE points ALTER user_id TYPE varchar(4)");
-        apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(LONG));
+        apply(pipeline, Effects.Attempt.WHOLE, pipeline.decode(LONG));
         widen();
         List<Decoded> replay = List.of(pipeline.replay(1, LONG));
-        assertThat(apply(pipeline, Effects.Refusal.FAIL, replay)).containsExactly("APPLIED");
-        assertThat(apply(pipeline, Effects.Refusal.FAIL, replay))
+        assertThat(apply(pipeline, Effects.Attempt.WHOLE, replay)).containsExactly("APPLIED");
+        assertThat(apply(pipeline, Effects.Attempt.WHOLE, replay))
             .containsExactly(pipeline == ledger ? "APPLIED" : "DUPLICATE");
       }
     }
 
     @ParameterizedTest
     @EnumSource
-    void shouldKeepAFailedReplayInItsOwnRow(Effects.Refusal refusal) {
+    void shouldKeepAFailedReplayInItsOwnRow(Effects.Attempt attempt) {
       database.execute("ALTER TABLE points ADD CHECK (points < 100)");
-      apply(ledger, refusal, ledger.decode(LONG));
+      apply(ledger, attempt, ledger.decode(LONG));
       String many = "{'id':1,'op':'ADD','user':'u','points':100}";
       List<Decoded> batch =
           List.of(
@@ -665,13 +684,13 @@ class EffectsTest {
               ledger.replay(1, "{'id':1,'op':'ADD'}"),
               ledger.replay(1, "nonsense"));
 
-      List<String> results = apply(ledger, refusal, batch.subList(0, 2));
+      List<String> results = apply(ledger, attempt, batch.subList(0, 2));
       assertThat(results.get(0)).startsWith("UNFIT_VALUE: /user for points.user_id: ");
       assertThat(results.get(1)).startsWith("REFUSED: ERROR: new row for relation \"points\"");
       assertThat(deadLetters()).containsExactly("1 | events | 2 | effect | refused | f");
-      assertThat(apply(ledger, refusal, batch.subList(2, 3)).get(0)).startsWith("MISSING_VALUE: ");
+      assertThat(apply(ledger, attempt, batch.subList(2, 3)).get(0)).startsWith("MISSING_VALUE: ");
       assertThat(deadLetters()).containsExactly("1 | events | 3 | values | missing-value | f");
-      assertThat(apply(ledger, refusal, batch.subList(3, 4)).get(0)).startsWith("MALFORMED: ");
+      assertThat(apply(ledger, attempt, batch.subList(3, 4)).get(0)).startsWith("MALFORMED: ");
       assertThat(deadLetters()).containsExactly("1 | events | 4 | decode | malformed | f");
       assertThat(database.rows("SELECT message FROM dead_letter").get(0))
           .startsWith("the value isn't strict JSON");
@@ -680,7 +699,7 @@ class EffectsTest {
 
     @Test
     void shouldTakeAFailedReplayOfAClosedDeadLetterForADuplicate() {
-      apply(ledger, Effects.Refusal.FAIL, ledger.decode(LONG));
+      apply(ledger, Effects.Attempt.WHOLE, ledger.decode(LONG));
       database.execute("UPDATE dead_letter SET closed_at = now()");
       assertThat(replay(ledger, 1, LONG)).containsExactly("DUPLICATE");
       assertThat(replay(ledger, 1, "nonsense")).containsExactly("DUPLICATE");
@@ -691,7 +710,7 @@ class EffectsTest {
     void shouldMakeTheReplayOfAnUnknownDeadLetterADeadLetterOfItsOwn() {
       String event = "{'id':1,'op':'ADD','user':'u','points':1}";
       TestPipeline other = ledger.named("other");
-      apply(other, Effects.Refusal.FAIL, other.decode(LONG));
+      apply(other, Effects.Attempt.WHOLE, other.decode(LONG));
 
       assertThat(replay(ledger, 1, event))
           .containsExactly("UNKNOWN_DEAD_LETTER: pipeline test has no dead letter 1 of part 0");
@@ -710,7 +729,7 @@ class EffectsTest {
     void shouldLeaveAConflictToTheLedger() {
       String first = "{'id':1,'op':'ADD','user':'u','points':1}";
       String second = "{'id':1,'op':'ADD','user':'u','points':2}";
-      apply(ledger, Effects.Refusal.FAIL, ledger.decode(first, second));
+      apply(ledger, Effects.Attempt.WHOLE, ledger.decode(first, second));
 
       assertThat(replay(ledger, 1, second).get(0))
           .startsWith("CONFLICT: ADD of 1 took effect before, by events-0@0, with another payload");
@@ -724,7 +743,7 @@ class EffectsTest {
     @Test
     void shouldNotApplyAConflictWithoutALedger() {
       String second = "{'id':1,'op':'ADD','user':'u','points':2}";
-      apply(noLedger, Effects.Refusal.FAIL, as(Verdict.CONFLICT, noLedger.decode(second)));
+      apply(noLedger, Effects.Attempt.WHOLE, as(Verdict.CONFLICT, noLedger.decode(second)));
       String expected =
           "CONFLICT: a conflict can be replayed only with a ledger, which knows what took effect";
 
@@ -737,9 +756,9 @@ class EffectsTest {
 
     @Test
     void shouldCloseADeadLetterWhoseEventTheLedgerKnows() {
-      apply(ledger, Effects.Refusal.FAIL, ledger.decode(LONG));
+      apply(ledger, Effects.Attempt.WHOLE, ledger.decode(LONG));
       widen();
-      assertThat(apply(ledger, Effects.Refusal.FAIL, ledger.decode(LONG)))
+      assertThat(apply(ledger, Effects.Attempt.WHOLE, ledger.decode(LONG)))
           .containsExactly("APPLIED");
       assertThat(replay(ledger, 1, LONG)).containsExactly("DUPLICATE");
       assertThat(deadLetters()).containsExactly("1 | events | 1 | effect | unfit-value | t");
@@ -751,7 +770,7 @@ class EffectsTest {
       TestPipeline right = ledger.with("event: \\{", "event: { explode: /items,");
       String items =
           "{'items':[{'id':1,'op':'ADD','user':'u','points':1},{'id':2,'op':'ADD','user':'v','points':1}]}";
-      apply(wrong, Effects.Refusal.FAIL, wrong.decode(items));
+      apply(wrong, Effects.Attempt.WHOLE, wrong.decode(items));
       assertThat(deadLetters()).containsExactly("1 | events | 0 | decode | not-explodable | f");
 
       assertThat(replay(right, 1, items))
@@ -771,12 +790,12 @@ class EffectsTest {
       String items =
           "{'items':[{'id':1,'op':'ADD','user':'u','points':1},{'id':2,'op':'ADD','user':'too"
               + " long','points':1}]}";
-      apply(pipeline, Effects.Refusal.FAIL, pipeline.decode(items));
+      apply(pipeline, Effects.Attempt.WHOLE, pipeline.decode(items));
       widen();
       assertThat(
-              apply(pipeline, Effects.Refusal.FAIL, List.of(pipeline.replay(1, 0, items))).get(0))
+              apply(pipeline, Effects.Attempt.WHOLE, List.of(pipeline.replay(1, 0, items))).get(0))
           .isEqualTo("UNKNOWN_DEAD_LETTER: pipeline test has no dead letter 1 of part 0");
-      assertThat(apply(pipeline, Effects.Refusal.FAIL, List.of(pipeline.replay(1, 1, items))))
+      assertThat(apply(pipeline, Effects.Attempt.WHOLE, List.of(pipeline.replay(1, 1, items))))
           .containsExactly("APPLIED");
       assertThat(database.rows("SELECT * FROM points ORDER BY 1"))
           .containsExactly("too long | 1", "u | 1");
@@ -796,7 +815,7 @@ class EffectsTest {
     /** In state they are one key by the same means. kafka-connect-cosmosdb #85. */
     @ParameterizedTest
     @EnumSource
-    void shouldBeOneForAllWaysToWriteOneAndAnotherForZeroOne(Effects.Refusal refusal) {
+    void shouldBeOneForAllWaysToWriteOneAndAnotherForZeroOne(Effects.Attempt attempt) {
       String event = "{'id':%s,'op':'ADD','points':5}";
       List<Decoded> batch = new ArrayList<>();
       for (String id : List.of("1", "1.0", "1e0", "'1'", "'01'", "'1.0'")) {
@@ -806,7 +825,7 @@ class EffectsTest {
           .map(each -> each.identity().key())
           .containsOnly(batch.get(0).identity().key());
 
-      assertThat(apply(pipeline, refusal, batch)).filteredOn("APPLIED"::equals).hasSize(3);
+      assertThat(apply(pipeline, attempt, batch)).filteredOn("APPLIED"::equals).hasSize(3);
       assertThat(database.rows("SELECT * FROM points ORDER BY id"))
           .containsExactly("01 | 5", "1 | 5", "1.0 | 5");
       assertThat(database.rows("SELECT business_id FROM effect_ledger ORDER BY 1"))
@@ -816,14 +835,14 @@ class EffectsTest {
     /** Two of each would otherwise be one event and its duplicate. powertools-lambda-java #1200. */
     @ParameterizedTest
     @EnumSource
-    void shouldNeverBeSharedByEventsWithoutOne(Effects.Refusal refusal) {
+    void shouldNeverBeSharedByEventsWithoutOne(Effects.Attempt attempt) {
       List<String> events = new ArrayList<>();
       for (String id : List.of("", "'id':null,", "'id':'',")) {
         String event = "{" + id + "'op':'ADD','points':5}";
         events.add(event);
         events.add(event);
       }
-      assertThat(apply(pipeline, refusal, pipeline.decode(events.toArray(String[]::new))))
+      assertThat(apply(pipeline, attempt, pipeline.decode(events.toArray(String[]::new))))
           .hasSize(6)
           .allMatch(text -> text.startsWith("BAD_KEY: business-id: /id is "));
       assertThat(
@@ -848,7 +867,7 @@ class EffectsTest {
     /** KAFKA-10439, flink-cdc #527. */
     @ParameterizedTest
     @EnumSource
-    void shouldArriveExactlyOrNotAtAll(Effects.Refusal refusal) {
+    void shouldArriveExactlyOrNotAtAll(Effects.Attempt attempt) {
       TestPipeline pipeline =
           TestPipeline.of(
               database.execute(
@@ -863,7 +882,7 @@ class EffectsTest {
       List<String> results =
           apply(
               pipeline,
-              refusal,
+              attempt,
               pipeline.decode(
                   "{'id':9007199254740992,'op':'PAY','amount':12.345678901234567891}",
                   "{'id':9007199254740993,'op':'PAY','amount':10.000000}",
@@ -890,7 +909,7 @@ class EffectsTest {
     /** A double holds neither the sum nor its parts. KAFKA-10439. */
     @ParameterizedTest
     @EnumSource
-    void shouldBeSummedExactly(Effects.Refusal refusal) {
+    void shouldBeSummedExactly(Effects.Attempt attempt) {
       TestPipeline pipeline =
           TestPipeline.of(
               database.execute(
@@ -903,8 +922,8 @@ class EffectsTest {
               "{'id':1,'op':'ADD','whole':9007199254740992,'exact':12.345678901234567891}",
               "{'id':2,'op':'ADD','whole':1,'exact':1e-18}",
               "{'id':3,'op':'ADD','whole':0,'exact':92233720368547758080}");
-      apply(pipeline, refusal, batch.subList(0, 2));
-      apply(pipeline, refusal, batch.subList(2, 3));
+      apply(pipeline, attempt, batch.subList(0, 2));
+      apply(pipeline, attempt, batch.subList(2, 3));
       assertThat(database.rows("SELECT whole, exact FROM account"))
           .containsExactly("9007199254740993 | 92233720368547758092.345678901234567892");
     }
@@ -929,12 +948,12 @@ class EffectsTest {
             """,
             LOCAL);
 
-    private void assertOneDeadLetter(Effects.Refusal refusal, String reason, List<Decoded> bad) {
+    private void assertOneDeadLetter(Effects.Attempt attempt, String reason, List<Decoded> bad) {
       List<Decoded> batch = new ArrayList<>(pipeline.decode(GOOD.formatted("first")));
       batch.addAll(bad);
       batch.addAll(pipeline.decode(GOOD.formatted("last")));
 
-      List<String> results = apply(pipeline, refusal, batch);
+      List<String> results = apply(pipeline, attempt, batch);
 
       assertThat(results.get(0)).isEqualTo("APPLIED");
       assertThat(results.get(1)).startsWith(reason.toUpperCase(Locale.ROOT).replace('-', '_'));
@@ -950,10 +969,10 @@ class EffectsTest {
     /** FLINK-11820, kafka-connect-jdbc #979. */
     @ParameterizedTest
     @EnumSource
-    void shouldMakeATombstoneADeadLetterOfItsOwnReason(Effects.Refusal refusal) {
+    void shouldMakeATombstoneADeadLetterOfItsOwnReason(Effects.Attempt attempt) {
       SourceRecord tombstone =
           new SourceRecord("events", 0, 77, -1, "ord-1001".getBytes(UTF_8), null, List.of());
-      assertOneDeadLetter(refusal, "tombstone", pipeline.decode(tombstone));
+      assertOneDeadLetter(attempt, "tombstone", pipeline.decode(tombstone));
       assertThat(
               database.rows(
                   "SELECT convert_from(record_key, 'UTF8'), record_value FROM dead_letter"))
@@ -981,9 +1000,9 @@ class EffectsTest {
         })
     void shouldMakeWhatFitsNoColumnADeadLetter(String reason, String values) {
       String bad = "{'id':'bad','op':'CREATE'," + values + "}";
-      for (Effects.Refusal refusal : Effects.Refusal.values()) {
+      for (Effects.Attempt attempt : Effects.Attempt.values()) {
         database.execute("TRUNCATE item; TRUNCATE effect_ledger; TRUNCATE dead_letter");
-        assertOneDeadLetter(refusal, reason, pipeline.decode(bad));
+        assertOneDeadLetter(attempt, reason, pipeline.decode(bad));
       }
     }
 
@@ -991,12 +1010,12 @@ class EffectsTest {
     @ParameterizedTest
     @ValueSource(strings = {"x", " ", "\ud83d\ude00"})
     void shouldMakeAnOverlongTextADeadLetter(String character) {
-      for (Effects.Refusal refusal : Effects.Refusal.values()) {
+      for (Effects.Attempt attempt : Effects.Attempt.values()) {
         for (String text :
             List.of("x".repeat(20) + character.repeat(280), "x".repeat(20) + character)) {
           database.execute("TRUNCATE item; TRUNCATE effect_ledger; TRUNCATE dead_letter");
           String bad = "{'id':'bad','op':'CREATE','name':'" + text + "','amount':1,'n':1}";
-          assertOneDeadLetter(refusal, "unfit-value", pipeline.decode(bad));
+          assertOneDeadLetter(attempt, "unfit-value", pipeline.decode(bad));
         }
       }
     }
@@ -1008,7 +1027,7 @@ class EffectsTest {
           "{'id':'bad','op':'CREATE','name':'n','amount':1,'n':1,'flags':'"
               + "1".repeat(300)
               + "'}";
-      assertOneDeadLetter(Effects.Refusal.ISOLATE, "refused", pipeline.decode(bad));
+      assertOneDeadLetter(Effects.Attempt.ISOLATE, "refused", pipeline.decode(bad));
       assertThat(database.rows("SELECT message FROM dead_letter").get(0))
           .contains("bit string too long for type bit varying(2)");
     }
@@ -1016,10 +1035,10 @@ class EffectsTest {
     /** The table has room for what no topic takes. sentry-kafka-schemas #482. */
     @ParameterizedTest
     @EnumSource
-    void shouldKeepALargeDeadLetterWholeAndItsMessageShort(Effects.Refusal refusal) {
+    void shouldKeepALargeDeadLetterWholeAndItsMessageShort(Effects.Attempt attempt) {
       String large = "x".repeat(5_000_000);
       String bad = "{'id':'bad','op':'CREATE','name':'" + large + "','amount':1,'n':1}";
-      assertOneDeadLetter(refusal, "unfit-value", pipeline.decode(bad));
+      assertOneDeadLetter(attempt, "unfit-value", pipeline.decode(bad));
       assertThat(
               database.rows(
                   "SELECT length(record_value), length(message) <= "
@@ -1033,8 +1052,8 @@ class EffectsTest {
   @Nested
   class BatchRewriting {
     @ParameterizedTest
-    @CsvSource({"true, FAIL", "true, ISOLATE", "false, FAIL", "false, ISOLATE"})
-    void shouldNotAffectARowASecondTime(boolean rewriting, Effects.Refusal refusal) {
+    @CsvSource({"true, WHOLE", "true, ISOLATE", "false, WHOLE", "false, ISOLATE"})
+    void shouldNotAffectARowASecondTime(boolean rewriting, Effects.Attempt attempt) {
       database.execute(
           """
           CREATE TABLE customer (id int PRIMARY KEY, name text);
@@ -1063,7 +1082,7 @@ class EffectsTest {
         }
       }
 
-      List<String> results = apply(pipeline, refusal, batch);
+      List<String> results = apply(pipeline, attempt, batch);
 
       assertThat(results).filteredOn("APPLIED"::equals).hasSize(60);
       assertThat(results).filteredOn("DUPLICATE"::equals).hasSize(60);
@@ -1154,7 +1173,7 @@ class EffectsTest {
       try (Connection connection = target.connect()) {
         Effects effects = new Effects(connection, target.dialect(), pipeline.spec());
         for (List<Decoded> batch : batches) {
-          assertThat(effects.applyFirst(connection, batch, Effects.Refusal.FAIL))
+          assertThat(effects.applyFirst(connection, batch, Effects.Attempt.WHOLE))
               .hasSameSizeAs(batch);
           connection.commit();
         }
@@ -1177,12 +1196,16 @@ class EffectsTest {
 
     private List<String> first(TestPipeline pipeline) {
       return apply(
-          pipeline, Effects.Refusal.FAIL, pipeline.decode("{'id':1,'op':'SET','owner':'a','v':1}"));
+          pipeline,
+          Effects.Attempt.WHOLE,
+          pipeline.decode("{'id':1,'op':'SET','owner':'a','v':1}"));
     }
 
     private List<String> second(TestPipeline pipeline) {
       return apply(
-          pipeline, Effects.Refusal.FAIL, pipeline.decode("{'id':1,'op':'SET','owner':'b','v':2}"));
+          pipeline,
+          Effects.Attempt.WHOLE,
+          pipeline.decode("{'id':1,'op':'SET','owner':'b','v':2}"));
     }
 
     @Test
@@ -1223,7 +1246,7 @@ class EffectsTest {
   class OneRowThatOnlyTheDatabaseSees {
     @ParameterizedTest
     @EnumSource
-    void shouldApplyTwoEffectsThatFindOneRowByDifferentNames(Effects.Refusal refusal) {
+    void shouldApplyTwoEffectsThatFindOneRowByDifferentNames(Effects.Attempt attempt) {
       TestPipeline pipeline =
           TestPipeline.of(
               database.execute(
@@ -1239,8 +1262,8 @@ class EffectsTest {
           pipeline.decode(
               "{'id':1,'op':'OPEN','account':1,'email':'a@b','amount':5}",
               "{'id':2,'op':'OPEN','account':2,'email':'c@d','amount':6}");
-      if (refusal == Effects.Refusal.FAIL) {
-        assertThatThrownBy(() -> apply(pipeline, refusal, batch))
+      if (attempt == Effects.Attempt.WHOLE) {
+        assertThatThrownBy(() -> apply(pipeline, attempt, batch))
             .cause()
             .satisfies(
                 error ->
@@ -1248,7 +1271,7 @@ class EffectsTest {
                         .isEqualTo(Dialect.Failure.APART));
         return;
       }
-      assertThat(apply(pipeline, refusal, batch)).containsExactly("APPLIED", "APPLIED");
+      assertThat(apply(pipeline, attempt, batch)).containsExactly("APPLIED", "APPLIED");
       assertThat(database.rows("SELECT * FROM account ORDER BY id"))
           .containsExactly("1 | a@b | 5", "2 | c@d | 6");
     }
@@ -1280,7 +1303,7 @@ class EffectsTest {
               "{'id':3,'op':'%s','account':4,'email':'e@f'}".formatted(operation),
               "{'id':4,'op':'%s','account':5,'email':'e@f'}".formatted(operation));
 
-      List<String> results = apply(pipeline, Effects.Refusal.ISOLATE, batch);
+      List<String> results = apply(pipeline, Effects.Attempt.ISOLATE, batch);
 
       assertThat(results.get(0)).isEqualTo("APPLIED");
       assertThat(results.get(1))
@@ -1302,7 +1325,7 @@ class EffectsTest {
       assertThat(
               apply(
                   pipeline,
-                  Effects.Refusal.ISOLATE,
+                  Effects.Attempt.ISOLATE,
                   pipeline.decode(
                       "{'id':1,'op':'SET','account':1,'email':'new@b'}",
                       "{'id':2,'op':'SET','account':2,'email':'a@b'}")))
@@ -1319,7 +1342,7 @@ class EffectsTest {
       TestPipeline pipeline =
           TestPipeline.of(
               database, "operations: { A: [ { upsert: nowhere, key: { id: /id } } ] }", LOCAL);
-      assertThatThrownBy(() -> apply(pipeline, Effects.Refusal.FAIL, List.of()))
+      assertThatThrownBy(() -> apply(pipeline, Effects.Attempt.WHOLE, List.of()))
           .cause()
           .hasMessage("table nowhere doesn't exist, or isn't on the search path")
           .satisfies(
@@ -1333,12 +1356,12 @@ class EffectsTest {
       database.execute("CREATE TABLE t (a int, b int)");
       TestPipeline column =
           TestPipeline.of(database, "operations: { A: [ { upsert: t, key: { c: /id } } ] }", LOCAL);
-      assertThatThrownBy(() -> apply(column, Effects.Refusal.FAIL, List.of()))
+      assertThatThrownBy(() -> apply(column, Effects.Attempt.WHOLE, List.of()))
           .cause()
           .hasMessage("operations.A: table t has no column c; it has a, b");
       TestPipeline key =
           TestPipeline.of(database, "operations: { A: [ { upsert: t, key: { a: /id } } ] }", LOCAL);
-      assertThatThrownBy(() -> apply(key, Effects.Refusal.FAIL, List.of()))
+      assertThatThrownBy(() -> apply(key, Effects.Attempt.WHOLE, List.of()))
           .cause()
           .hasMessage(
               "operations.A: table t has no primary key or unique index on exactly (a), which the"
@@ -1354,7 +1377,7 @@ class EffectsTest {
               database,
               "operations: { A: [ { upsert: t, key: { a: /id }, set: { b: /b } } ] }",
               LOCAL);
-      assertThatThrownBy(() -> apply(pipeline, Effects.Refusal.FAIL, List.of()))
+      assertThatThrownBy(() -> apply(pipeline, Effects.Attempt.WHOLE, List.of()))
           .cause()
           .isInstanceOf(UnrecoverableSinkException.class)
           .message()
@@ -1372,7 +1395,7 @@ class EffectsTest {
               database,
               "operations: { A: [ { increment: t, key: { a: /id }, add: { b: /id } } ] }",
               LOCAL);
-      assertThatThrownBy(() -> apply(pipeline, Effects.Refusal.FAIL, List.of()))
+      assertThatThrownBy(() -> apply(pipeline, Effects.Attempt.WHOLE, List.of()))
           .cause()
           .hasMessage("operations.A: table t, column b is text, to which nothing can be added");
     }
@@ -1412,10 +1435,10 @@ class EffectsTest {
         connection.commit();
         Connection counted = counting(Connection.class, connection, roundTrips);
         // As a writer does it.
-        assertThatThrownBy(() -> effects.applyFirst(counted, batch, Effects.Refusal.FAIL))
+        assertThatThrownBy(() -> effects.applyFirst(counted, batch, Effects.Attempt.WHOLE))
             .hasMessageContaining("payments_amount_check");
         counted.rollback();
-        results = effects.applyFirst(counted, batch, Effects.Refusal.ISOLATE_REFUSED);
+        results = effects.applyFirst(counted, batch, Effects.Attempt.ISOLATE_REFUSED);
         counted.commit();
       }
       assertThat(results).hasSize(EVENTS);
@@ -1434,7 +1457,7 @@ class EffectsTest {
     @ValueSource(ints = {1, 2, 3, 700})
     void shouldBeFoundAmongOthers(int every) {
       List<String> results =
-          apply(pipeline, Effects.Refusal.ISOLATE_REFUSED, batch(i -> i % every == 0));
+          apply(pipeline, Effects.Attempt.ISOLATE_REFUSED, batch(i -> i % every == 0));
       for (int i = 0; i < EVENTS; i++) {
         assertThat(results.get(i)).startsWith(i % every == 0 ? "REFUSED: " : "APPLIED");
       }

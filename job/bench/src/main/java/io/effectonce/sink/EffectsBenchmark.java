@@ -88,7 +88,7 @@ public class EffectsBenchmark {
   @Benchmark
   @OperationsPerInvocation(BATCH)
   public Object fold() throws Exception {
-    Chunk chunk = new Chunk();
+    Chunk chunk = new Chunk(BATCH);
     for (Decoded each : batch) {
       Event event = (Event) each;
       List<Touch> touches = plan.touches(event);
@@ -103,7 +103,7 @@ public class EffectsBenchmark {
   @Benchmark
   @OperationsPerInvocation(BATCH)
   public Object apply() throws Exception {
-    List<Result> results = effects.applyFirst(connection, batch, Effects.Refusal.FAIL);
+    List<Result> results = effects.applyFirst(connection, batch, Effects.Attempt.WHOLE);
     connection.rollback();
     return results;
   }

@@ -141,6 +141,8 @@ public final class FlinkCluster implements AutoCloseable {
         # A connection that is refused says enough: the process is gone.
         heartbeat.rpc-failure-threshold: 2
         slot.request.timeout: 60000
+        # One that has found a JobManager and then registers with its heir asks the one that is gone, for ever.
+        taskmanager.registration.timeout: 30 s
         execution.checkpointing.dir: %s
         execution.checkpointing.savepoint-dir: %s
         """
@@ -234,7 +236,24 @@ public final class FlinkCluster implements AutoCloseable {
 
   /** Waits until so many slots are there and free. */
   public void awaitSlots(int free) throws InterruptedException {
-    Waiting.until(free + " free slots", START, () -> rest.freeSlots() >= free, this::endOfLogs);
+    Waiting.until(
+        free + " free slots",
+        START,
+        () -> {
+          replaceEnded();
+          return rest.freeSlots() >= free;
+        },
+        this::endOfLogs);
+  }
+
+  /** Does what a service manager does for a TaskManager that has given up. */
+  private void replaceEnded() {
+    for (ChildProcess taskManager : taskManagers()) {
+      if (!taskManager.isAlive()) {
+        kill(taskManager);
+        startTaskManager();
+      }
+    }
   }
 
   /** Waits until all slots of all TaskManagers that are alive are free. */
