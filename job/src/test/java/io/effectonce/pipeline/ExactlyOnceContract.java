@@ -203,6 +203,7 @@ abstract class ExactlyOnceContract extends ClusterTest {
     assertThat(sums()).containsExactly("1100 | 1100 | 1100");
   }
 
+  /** iceberg #18098. */
   @Test
   void shouldHoldByTheLedgerWhenTheStateIsLost() {
     TestKafka.send(topic, 0, pays(0, 500));

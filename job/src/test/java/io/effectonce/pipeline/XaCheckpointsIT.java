@@ -21,6 +21,7 @@ import org.apache.flink.configuration.MemorySize;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -117,13 +118,16 @@ class XaCheckpointsIT extends ClusterTest {
     payments.finish(job.get());
   }
 
-  @Test
-  void shouldKeepUpWithAHotRowWhileOtherWritersAreIdle() {
+  /** One row is written all the time. flink-connector-jdbc PR 259. */
+  @ParameterizedTest
+  @CsvSource({"1, 100, 20", "4, 100, 20", "1, 5000, 2"})
+  void shouldKeepUpWithAHotRowWhileOtherWritersAreIdle(
+      int parallelism, long interval, int checkpoints) {
     TestCluster.Job job =
         payments
             .job(cluster, payments.pipeline(Payments.NO_LEDGER))
-            .parallelism(4)
-            .checkpointInterval(Duration.ofMillis(100))
+            .parallelism(parallelism)
+            .checkpointInterval(Duration.ofMillis(interval))
             .start();
     payments.underLoad(
         "hot",
@@ -133,7 +137,8 @@ class XaCheckpointsIT extends ClusterTest {
           cluster.replaceTaskManager();
           assertProgress();
           Payments.await(
-              "checkpoints", () -> job.checkpoints().getNumberOfCompletedCheckpoints() > 20);
+              "checkpoints",
+              () -> job.checkpoints().getNumberOfCompletedCheckpoints() > checkpoints);
           assertProgress();
         });
     payments.finish(job);

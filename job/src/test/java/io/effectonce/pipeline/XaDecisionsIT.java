@@ -133,6 +133,7 @@ class XaDecisionsIT extends RecoveryTest {
     TestDatabase.server().execute("postgres", sql);
   }
 
+  /** quarkus #36934. */
   @ParameterizedTest
   @CsvSource({"0, 1", "2, 4"})
   void shouldFailForGoodWhenTheServerAllowsTooFewBranches(

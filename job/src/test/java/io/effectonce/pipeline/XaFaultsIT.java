@@ -39,7 +39,9 @@ class XaFaultsIT extends ClusterTest {
     payments.finish(job);
   }
 
-  /** Its committable is in the committer's state, but the checkpoint never completes. */
+  /**
+   * Its committable is in the committer's state, but the checkpoint never completes. pgjdbc PR 178.
+   */
   @Test
   void shouldRollBackAPreparedBranchWhoseCheckpointDidNotComplete() {
     TestCluster.Job job = payments.manual(cluster, Payments.NO_LEDGER).start();
@@ -107,6 +109,7 @@ class XaFaultsIT extends ClusterTest {
     payments.finish(job);
   }
 
+  /** Also when only the reply is lost: the marker row decides. SeaTunnel PR 11569. */
   @ParameterizedTest
   @CsvSource({
     "COMMIT PREPARED, BEFORE_IT_IS_SENT",
@@ -169,6 +172,7 @@ class XaFaultsIT extends ClusterTest {
     }
   }
 
+  /** A failed commit is never taken for one that succeeded. SeaTunnel PR 11569. */
   @Test
   void shouldCommitWhenTheDatabaseComesBackThatWasStoppedBetweenPrepareAndCommit() {
     TestCluster.Job job = payments.manual(cluster, Payments.NO_LEDGER).start();

@@ -25,6 +25,7 @@ import org.postgresql.xa.PGXADataSource;
 
 /** Who may write for a pipeline: one attempt of one job, whoever else is or was at work. */
 class XaOwnershipIT extends RecoveryTest {
+  /** SeaTunnel #10449. */
   @ParameterizedTest
   @ValueSource(strings = {"xa", "local"})
   void shouldRefuseASecondJobOfThePipeline(String commit) {
@@ -236,6 +237,7 @@ class XaOwnershipIT extends RecoveryTest {
         .branch(0, 1, new BigInteger(job.id(), 16).longValue(), 1, 0);
   }
 
+  /** Two pipelines, one database, checkpoints of equal numbers. SeaTunnel #10449. */
   @Test
   void shouldLeaveOtherPipelinesAndApplicationsAlone() {
     database.execute(

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
  * every one is settled once, whatever the parallelism, the checkpoint and the way to commit.
  */
 class XaRecoveryIT extends RecoveryTest {
+  /** FLINK-37747. */
   @Test
   void shouldSettleEveryBranchOnceWhenItRescalesWithCommitsPending() {
     TestCluster.Job four = job().parallelism(4).checkpointInterval(NEVER).start();
@@ -111,6 +112,7 @@ class XaRecoveryIT extends RecoveryTest {
     return database.number("SELECT count(*) FROM writer_fence WHERE job = '" + job.id() + "'");
   }
 
+  /** Commits are told by what they hold, not by numbers that begin anew. iceberg #10892. */
   @Test
   void shouldGoOnFromAnOlderSavepointThatWasTakenUnderLoad() {
     TestCluster.Job first = job().parallelism(3).start();
@@ -163,6 +165,7 @@ class XaRecoveryIT extends RecoveryTest {
     assertRowsOf(600);
   }
 
+  /** Its events may not be read again. pgjdbc PR 178. */
   @Test
   void shouldRefuseToStartWithoutStateUntilAnotherJobsBranchesAreDecided() {
     savepointInDoubt(job().parallelism(4));

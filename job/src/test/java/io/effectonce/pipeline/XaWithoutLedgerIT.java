@@ -40,6 +40,7 @@ class XaWithoutLedgerIT extends RecoveryTest {
     assertRowsOf(2_100);
   }
 
+  /** iceberg #18098, #10892. */
   @Test
   void shouldRefuseAnOlderCheckpointAndNoState() {
     TestCluster.Job job = cluster.job(pipeline()).parallelism(2).checkpointInterval(NEVER).start();

@@ -103,7 +103,7 @@ public class EffectsBenchmark {
   @Benchmark
   @OperationsPerInvocation(BATCH)
   public Object apply() throws Exception {
-    List<Result> results = effects.applyFirst(connection, batch, Effects.Attempt.WHOLE);
+    List<Result> results = effects.applyFirst(connection, batch, effects.first());
     connection.rollback();
     return results;
   }
