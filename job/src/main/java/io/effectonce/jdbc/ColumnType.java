@@ -105,8 +105,7 @@ public record ColumnType(
       case INTEGER -> whole(value, Integer.MIN_VALUE, Integer.MAX_VALUE);
       case BIGINT -> whole(value, Long.MIN_VALUE, Long.MAX_VALUE);
       case NUMERIC -> numeric(value);
-      case REAL -> real(value, Float.MAX_VALUE);
-      case DOUBLE -> real(value, Double.MAX_VALUE);
+      case REAL, DOUBLE -> real(value);
       case BOOLEAN -> truth(value);
       case TEXT -> text(value);
       case TIMESTAMP -> timestamp(value);
@@ -171,13 +170,13 @@ public record ColumnType(
     return fitted;
   }
 
-  private Double real(Value value, double max) throws UnfitValueException {
+  private Double real(Value value) throws UnfitValueException {
     BigDecimal exact = number(value);
     double number = exact.doubleValue();
-    if (Math.abs(number) > max) {
+    double kept = kind == Kind.REAL ? (float) number : number;
+    if (Double.isInfinite(kept)) {
       throw unfit(value, "is out of range");
     }
-    double kept = kind == Kind.REAL ? (float) number : number;
     if (kept == 0 && exact.signum() != 0) {
       throw unfit(value, "is out of range");
     }

@@ -25,6 +25,7 @@ import java.util.function.ToLongFunction;
 import javax.sql.XADataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 import org.postgresql.xa.PGXADataSource;
 
 /**
@@ -36,7 +37,13 @@ final class Postgresql implements Dialect {
   static final Postgresql INSTANCE = new Postgresql();
 
   private static final String UNDEFINED_TABLE = "42P01";
+  private static final String CARDINALITY_VIOLATION = "21000";
   private static final String NOT_SUPPORTED = "0A000";
+
+  /** A right is missing; but also a row that a row-level security policy doesn't allow. */
+  private static final String INSUFFICIENT_PRIVILEGE = "42501";
+
+  private static final String ROW_POLICY = "ExecWithCheckOptions";
 
   /** Types beside enums that take their text form exactly or refuse it. Others round or cut it. */
   private static final Set<String> EXACT_AS_TEXT =
@@ -115,25 +122,26 @@ final class Postgresql implements Dialect {
   @Override
   public Table table(Connection connection, String table) throws SQLException {
     Map<String, Column> columns = new HashMap<>();
-    // A domain is taken for what it is based on: an explicit cast to a domain cuts and rounds
-    // silently.
+    // A domain is taken for what it is based on, and values are cast to that: an explicit cast to
+    // the domain would cut and round silently, and that the column is one is seen when it is
+    // assigned to.
     try (PreparedStatement query =
         connection.prepareStatement(
             """
             WITH RECURSIVE resolved AS (
-              SELECT attname, atttypid AS declared, atttypid AS type, atttypmod AS modifier, attnotnull AS required
+              SELECT attname, atttypid AS type, atttypmod AS modifier, attnotnull AS required,
+                     attgenerated <> '' OR attidentity = 'a' AS generated
                 FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped
               UNION ALL
-              SELECT r.attname, r.declared, d.typbasetype, greatest(r.modifier, d.typtypmod), r.required OR d.typnotnull
+              SELECT r.attname, d.typbasetype, greatest(r.modifier, d.typtypmod), r.required OR d.typnotnull, r.generated
                 FROM resolved r JOIN pg_type d ON d.oid = r.type AND d.typtype = 'd'
             )
-            SELECT r.attname, CASE t.typtype WHEN 'e' THEN 'enum' ELSE t.typname END, quote_ident(n.nspname) || '.' || quote_ident(declared.typname),
+            SELECT r.attname, CASE t.typtype WHEN 'e' THEN 'enum' ELSE t.typname END, quote_ident(n.nspname) || '.' || quote_ident(t.typname),
                    format_type(r.type, r.modifier), r.modifier, r.required,
-                   CASE e.typtype WHEN 'e' THEN 'enum' ELSE e.typname END, format_type(e.oid, r.modifier)
+                   CASE e.typtype WHEN 'e' THEN 'enum' ELSE e.typname END, format_type(e.oid, r.modifier), r.generated
               FROM resolved r
               JOIN pg_type t ON t.oid = r.type AND t.typtype <> 'd'
-              JOIN pg_type declared ON declared.oid = r.declared
-              JOIN pg_namespace n ON n.oid = declared.typnamespace
+              JOIN pg_namespace n ON n.oid = t.typnamespace
               LEFT JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid
             """)) {
       query.setString(1, quoteTable(table));
@@ -152,7 +160,8 @@ final class Postgresql implements Dialect {
               new Column(
                   rows.getString(1),
                   type,
-                  rows.getBoolean(6) ? Column.Nullability.NOT_NULL : Column.Nullability.NULLABLE));
+                  rows.getBoolean(6) ? Column.Nullability.NOT_NULL : Column.Nullability.NULLABLE,
+                  rows.getBoolean(9) ? Column.Origin.GENERATED : Column.Origin.WRITTEN));
         }
       }
     }
@@ -320,8 +329,9 @@ final class Postgresql implements Dialect {
 
   /**
    * One statement: the keys are claimed, and what was claimed decides which rows are written. Its
-   * result are pairs: -1 and the number of an event whose key was known; or the index of a write
-   * and the number of an event whose row was left as it is.
+   * result are pairs: the index of a write and the number of an event whose row was left as it is;
+   * or {@value #KNOWN} and the number of an event whose key was known; or {@value #WRITTEN} less
+   * the index of a write, and how many rows it wrote.
    *
    * <p>Event numbers are the claims' ordinals. Rows come sorted and numbered, so the server sorts
    * and groups by integers.
@@ -345,20 +355,26 @@ final class Postgresql implements Dialect {
           """
               .formatted(CLAIM_ARRAYS, CLAIM_NAMES, Bookkeeping.LEDGER_COLUMNS));
       results.add(
-          "SELECT -1, i.n - 1 FROM input i WHERE NOT EXISTS (SELECT FROM fresh f WHERE f.n = i.n -"
-              + " 1)");
+          "SELECT %d, i.n - 1 FROM input i WHERE NOT EXISTS (SELECT FROM fresh f WHERE f.n = i.n - 1)"
+              .formatted(KNOWN));
     }
     for (int i = 0; i < rows.size(); i++) {
-      Write write = rows.get(i).write();
+      Rows some = rows.get(i);
       addWrite(
           i,
-          rows.get(i),
-          ledger ? unnest(write, true) + " JOIN fresh USING (n)" : unnest(rows.get(i)),
+          some,
+          ledger ? Source.numbered(some.write()).joined("fresh") : Source.of(some),
           parts,
           results);
     }
     return sql(parts, results);
   }
+
+  /** In the place of a write's index: the number is of an event whose key was known. */
+  private static final int KNOWN = -1;
+
+  /** Less the write's index: the number is how many rows were written. */
+  private static final int WRITTEN = -2;
 
   private static final String CLAIM_ARRAYS =
       "?::bytea[], ?::text[], ?::int8[], ?::int4[], ?::int8[], ?::text[], ?::text[], ?::int4[]";
@@ -423,26 +439,27 @@ final class Postgresql implements Dialect {
         "claimed AS (INSERT INTO effect_ledger (%s) %s ORDER BY event_key)"
             .formatted(Bookkeeping.LEDGER_COLUMNS, claim));
     for (int i = 0; i < rows.size(); i++) {
-      addWrite(i, rows.get(i), unnest(rows.get(i)), parts, results);
+      addWrite(i, rows.get(i), Source.of(rows.get(i)), parts, results);
     }
     return sql(parts, results);
   }
 
   /**
-   * Adds a write, and what asks for the rows that it left.
+   * Adds a write, and what asks for the rows that it left, and for how many it wrote.
    *
-   * @param from where its rows come from, named r
+   * @param from where its rows come from
    */
   private static void addWrite(
-      int index, Rows rows, String from, List<String> parts, List<String> results) {
-    String source = from;
+      int index, Rows rows, Source from, List<String> parts, List<String> results) {
+    Source source = from;
     if (rows.write().mayLeaveRows()) {
       // It is read twice.
-      source = "r" + index + " r";
-      parts.add("r%d AS MATERIALIZED (SELECT r.* FROM %s)".formatted(index, from));
+      source = new Source("r" + index + " r", true);
+      parts.add("r%d AS MATERIALIZED (SELECT r.* FROM %s)".formatted(index, from.sql()));
       results.add(
           "SELECT %d, r.n FROM %s WHERE NOT EXISTS (SELECT FROM w%d w WHERE %s)"
-              .formatted(index, source, index, keyMatch("w", rows.write())));
+              .formatted(index, source.sql(), index, keyMatch("w", rows.write())));
+      results.add("SELECT %d, count(*)::int FROM w%d".formatted(WRITTEN - index, index));
     }
     parts.add("w%d AS (%s)".formatted(index, writeSql(source, rows)));
   }
@@ -458,37 +475,82 @@ final class Postgresql implements Dialect {
     BitSet known = new BitSet();
     List<BitSet> unwritten = new ArrayList<>();
     rows.forEach(some -> unwritten.add(new BitSet()));
+    int[] written = new int[rows.size()];
     try (ResultSet results = statement.executeQuery()) {
       while (results.next()) {
         int source = results.getInt(1);
-        (source < 0 ? known : unwritten.get(source)).set(results.getInt(2));
+        int number = results.getInt(2);
+        if (source >= 0) {
+          unwritten.get(source).set(number);
+        } else if (source == KNOWN) {
+          known.set(number);
+        } else {
+          written[WRITTEN - source] = number;
+        }
       }
+    }
+    for (int i = 0; i < written.length; i++) {
+      refuseRowsInOnesPlace(rows.get(i), known, unwritten.get(i), written[i]);
     }
     return new Applied(known, unwritten);
   }
 
-  private static String unnest(Rows rows) {
-    return unnest(rows.write(), rows.numbered());
+  /**
+   * Two keys may differ here and be one for the database, as blanks at the end of a char(n) or the
+   * case of a citext. Of two such inserts the second would seem to have been written, since a row
+   * of its key was.
+   */
+  private static void refuseRowsInOnesPlace(Rows rows, BitSet known, BitSet unwritten, int written)
+      throws SQLException {
+    if (rows.write().kind() != Write.Kind.INSERT) {
+      return;
+    }
+    long expected =
+        rows.rows().stream()
+            .filter(row -> !known.get(row.event()) && !unwritten.get(row.event()))
+            .count();
+    if (written != expected) {
+      throw new SQLException(
+          "two keys of table " + rows.write().table() + " are one for the database",
+          CARDINALITY_VIOLATION);
+    }
   }
 
   /**
-   * Unnested rows named r: n is the event's number, g the group's, c0 and so on are the columns.
+   * Rows in a statement, named r: n is the event's number, g the group's, c0 and so on are the
+   * columns.
+   *
+   * @param sql what stands after FROM
+   * @param numbered whether there are n and g
    */
-  private static String unnest(Write write, boolean numbered) {
-    List<String> arrays = new ArrayList<>();
-    List<String> names = new ArrayList<>();
-    if (numbered) {
-      arrays.addAll(List.of("?::int4[]", "?::int4[]"));
-      names.addAll(List.of("n", "g"));
+  private record Source(String sql, boolean numbered) {
+    static Source of(Rows rows) {
+      return rows.numbered() ? numbered(rows.write()) : unnest(rows.write(), List.of(), List.of());
     }
-    for (int i = 0; i < write.all().size(); i++) {
-      arrays.add("?::" + element(write.all().get(i)) + "[]");
-      names.add("c" + i);
+
+    static Source numbered(Write write) {
+      return unnest(write, List.of("?::int4[]", "?::int4[]"), List.of("n", "g"));
     }
-    return "unnest(%s) AS r(%s)".formatted(String.join(", ", arrays), String.join(", ", names));
+
+    private static Source unnest(Write write, List<String> numbers, List<String> numberNames) {
+      List<String> arrays = new ArrayList<>(numbers);
+      List<String> names = new ArrayList<>(numberNames);
+      for (int i = 0; i < write.all().size(); i++) {
+        arrays.add("?::" + element(write.all().get(i)) + "[]");
+        names.add("c" + i);
+      }
+      return new Source(
+          "unnest(%s) AS r(%s)".formatted(String.join(", ", arrays), String.join(", ", names)),
+          !numbers.isEmpty());
+    }
+
+    /** Only the rows of these events. */
+    Source joined(String events) {
+      return new Source(sql + " JOIN " + events + " USING (n)", numbered);
+    }
   }
 
-  private static String writeSql(String from, Rows rows) {
+  private static String writeSql(Source from, Rows rows) {
     Write write = rows.write();
     List<String> names = write.all().stream().map(column -> quote(column.name())).toList();
     String target =
@@ -498,7 +560,7 @@ final class Postgresql implements Dialect {
     return target + select(from, rows) + key + onConflict(write) + returning;
   }
 
-  private static String select(String from, Rows rows) {
+  private static String select(Source from, Rows rows) {
     Write write = rows.write();
     List<String> values = new ArrayList<>();
     for (int i = 0; i < write.all().size(); i++) {
@@ -509,20 +571,20 @@ final class Postgresql implements Dialect {
     }
     String columns = String.join(", ", values);
     if (!rows.folds()) {
-      // Arrays are unnested in their order.
-      return "SELECT " + columns + " FROM " + from + (rows.numbered() ? " ORDER BY g" : "");
+      // Arrays are unnested in their order, but a join with claims has none.
+      return "SELECT " + columns + " FROM " + from.sql() + (from.numbered() ? " ORDER BY g" : "");
     }
     if (write.kind() == Write.Kind.INCREMENT) {
       StringBuilder keys = new StringBuilder("g");
       for (int i = 0; i < write.key().size(); i++) {
         keys.append(", c").append(i);
       }
-      return "SELECT " + columns + " FROM " + from + " GROUP BY " + keys + " ORDER BY g";
+      return "SELECT " + columns + " FROM " + from.sql() + " GROUP BY " + keys + " ORDER BY g";
     }
     // The last in order wins; with a version the highest does, and of equal ones the first.
     String winner =
         write.version() == null ? "n DESC" : "c" + (write.all().size() - 1) + " DESC, n";
-    return "SELECT DISTINCT ON (g) " + columns + " FROM " + from + " ORDER BY g, " + winner;
+    return "SELECT DISTINCT ON (g) " + columns + " FROM " + from.sql() + " ORDER BY g, " + winner;
   }
 
   private static String onConflict(Write write) {
@@ -548,7 +610,7 @@ final class Postgresql implements Dialect {
   @Override
   public BitSet equalRows(Connection connection, Rows rows) throws SQLException {
     Write write = rows.write();
-    StringBuilder sql = new StringBuilder("SELECT r.n FROM ").append(unnest(write, true));
+    StringBuilder sql = new StringBuilder("SELECT r.n FROM ").append(Source.numbered(write).sql());
     sql.append(" JOIN ")
         .append(quoteTable(write.table()))
         .append(" t ON ")
@@ -714,11 +776,14 @@ final class Postgresql implements Dialect {
   @Override
   public Failure classify(SQLException error) {
     String state = error.getSQLState() == null ? "" : error.getSQLState();
-    if (state.equals("21000")) {
+    if (state.equals(CARDINALITY_VIOLATION)) {
       return Failure.APART;
     }
     if (state.equals("23505") && concernsLedger(error)) {
       return Failure.KNOWN;
+    }
+    if (state.equals(INSUFFICIENT_PRIVILEGE) && ROW_POLICY.equals(routine(error))) {
+      return Failure.DATA;
     }
     String type = state.length() < 2 ? "" : state.substring(0, 2);
     if (PERMANENT.contains(type)) {
@@ -728,9 +793,18 @@ final class Postgresql implements Dialect {
   }
 
   private static boolean concernsLedger(SQLException error) {
-    return error instanceof PSQLException said
-        && said.getServerErrorMessage() != null
-        && "effect_ledger".equals(said.getServerErrorMessage().getTable());
+    ServerErrorMessage said = said(error);
+    return said != null && "effect_ledger".equals(said.getTable());
+  }
+
+  /** Where in the server it was raised; its text depends on the server's language. */
+  private static @Nullable String routine(SQLException error) {
+    ServerErrorMessage said = said(error);
+    return said == null ? null : said.getRoutine();
+  }
+
+  private static @Nullable ServerErrorMessage said(SQLException error) {
+    return error instanceof PSQLException driver ? driver.getServerErrorMessage() : null;
   }
 
   private static String keyMatch(String table, Write write) {

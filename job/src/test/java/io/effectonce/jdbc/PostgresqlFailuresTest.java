@@ -62,7 +62,7 @@ class PostgresqlFailuresTest {
 
   @AfterAll
   static void dropRole() {
-    database.execute("DROP ROLE effectonce_guest");
+    database.execute("DROP OWNED BY effectonce_guest; DROP ROLE effectonce_guest");
   }
 
   @BeforeEach
@@ -147,6 +147,22 @@ class PostgresqlFailuresTest {
   void shouldGiveUpWithoutRights() throws SQLException {
     try (Connection guest = Server.connect(database.name(), "effectonce_guest", "guest")) {
       assertFails("42501", Failure.PERMANENT, () -> execute(guest, "INSERT INTO t VALUES (9)"));
+    }
+  }
+
+  /** The same SQLSTATE as a missing right, but another row would pass. */
+  @Test
+  void shouldBlameTheRowThatAPolicyForbids() throws SQLException {
+    database.execute(
+        """
+        CREATE TABLE tenants (id int, tenant text);
+        ALTER TABLE tenants ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY mine ON tenants USING (true) WITH CHECK (tenant = 'mine');
+        GRANT INSERT ON tenants TO effectonce_guest
+        """);
+    try (Connection guest = Server.connect(database.name(), "effectonce_guest", "guest")) {
+      assertFails(
+          "42501", Failure.DATA, () -> execute(guest, "INSERT INTO tenants VALUES (1, 'other')"));
     }
   }
 

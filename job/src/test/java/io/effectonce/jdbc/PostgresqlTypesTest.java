@@ -42,6 +42,9 @@ class PostgresqlTypesTest {
                 CREATE DOMAIN price AS numeric(10,2) CHECK (VALUE >= 0);
                 CREATE DOMAIN cheap AS price CHECK (VALUE < 10);
                 CREATE DOMAIN moment AS timestamptz(3);
+                CREATE DOMAIN flags AS bit(5);
+                CREATE DOMAIN some_flags AS varbit(4);
+                CREATE DOMAIN moods AS mood[];
                 CREATE SCHEMA "Order Items";
                 CREATE TYPE "Order Items"."odd ""t" AS ENUM ('x');
                 """);
@@ -181,6 +184,9 @@ class PostgresqlTypesTest {
         Arguments.of("code", text("abc"), "abc"),
         Arguments.of("price", text("1.5"), "1.50"),
         Arguments.of("cheap", decimal("9.990"), "9.99"),
+        Arguments.of("flags", text("10101"), "10101"),
+        Arguments.of("some_flags", text("101"), "101"),
+        Arguments.of("moods", json("[\"sad\"]"), "{sad}"),
         Arguments.of("moment", text("2026-01-31T12:00:00.123Z"), "2026-01-31 12:00:00.123+00"),
         Arguments.of("inet", text("10.0.0.1/8"), "10.0.0.1/8"),
         Arguments.of("bit(3)", text("101"), "101"),
@@ -255,6 +261,9 @@ class PostgresqlTypesTest {
         Arguments.of("mood", text("glad"), "22P02"),
         Arguments.of("price", text("-1"), "23514"),
         Arguments.of("cheap", text("10"), "23514"),
+        Arguments.of("flags", text("101"), "22026"),
+        Arguments.of("flags", text("1010111"), "22026"),
+        Arguments.of("some_flags", text("11111"), "22001"),
         Arguments.of("bit(3)", text("10"), "22026"),
         Arguments.of("bit(3)", text("1011"), "22026"),
         Arguments.of("bit varying(3)", text("1011"), "22001"),

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class EffectsTest {
@@ -79,6 +80,11 @@ class EffectsTest {
     return result.reject() == null
         ? result.outcome().name()
         : result.reject().reason() + ": " + result.reject().message();
+  }
+
+  static List<String> largeArrays() {
+    return List.of(
+        "[{'" + "a".repeat(50_001) + "':1}]", "[" + "1".repeat(997) + "e9]", "[[1],[2]]");
   }
 
   private static List<Decoded> as(Verdict verdict, List<Decoded> events) {
@@ -938,13 +944,13 @@ class EffectsTest {
         TestPipeline.of(
             database.execute(
                 "CREATE TABLE item (id text PRIMARY KEY, name varchar(20), amount numeric(10,2), n"
-                    + " bigint, flags varbit(2))"),
+                    + " bigint, flags varbit(2), tags text[])"),
             """
             operations:
               CREATE:
                 - upsert: item
                   key: { id: /id }
-                  set: { name: /name, amount: /amount, n: /n, flags: { from: /flags, optional: true } }
+                  set: { name: /name, amount: /amount, n: /n, flags: { from: /flags, optional: true }, tags: { from: /tags, optional: true } }
             """,
             LOCAL);
 
@@ -1017,6 +1023,17 @@ class EffectsTest {
           String bad = "{'id':'bad','op':'CREATE','name':'" + text + "','amount':1,'n':1}";
           assertOneDeadLetter(attempt, "unfit-value", pipeline.decode(bad));
         }
+      }
+    }
+
+    /** What the decoder lets pass must not be too much for anybody behind it. */
+    @ParameterizedTest
+    @MethodSource("io.effectonce.sink.EffectsTest#largeArrays")
+    void shouldMakeAnArrayOfWhatIsTooLargeADeadLetter(String array) {
+      for (Effects.Attempt attempt : Effects.Attempt.values()) {
+        database.execute("TRUNCATE item; TRUNCATE effect_ledger; TRUNCATE dead_letter");
+        String bad = "{'id':'bad','op':'CREATE','name':'n','amount':1,'n':1,'tags':" + array + "}";
+        assertOneDeadLetter(attempt, "unfit-value", pipeline.decode(bad));
       }
     }
 
@@ -1101,12 +1118,16 @@ class EffectsTest {
   class LockOrder {
     /** They would wait for each other if rows were locked as they come. fiware-cygnus #2197. */
     @ParameterizedTest
-    @ValueSource(
-        strings = {
-          "{ upsert: stock, key: { id: /row }, set: { n: /n } }",
-          "{ increment: stock, key: { id: /row }, add: { n: /n } }"
+    @CsvSource(
+        delimiter = '|',
+        value = {
+          "{ upsert: stock, key: { id: /row }, set: { n: /n } } | NEW",
+          "{ upsert: stock, key: { id: /row }, set: { n: /n } } | WHOLE",
+          "{ increment: stock, key: { id: /row }, add: { n: /n } } | NEW",
+          "{ increment: stock, key: { id: /row }, add: { n: /n } } | WHOLE"
         })
-    void shouldBeTheSameForWritersWhoseEventsComeInOppositeOrder(String effect) throws Exception {
+    void shouldBeTheSameForWritersWhoseEventsComeInOppositeOrder(
+        String effect, Effects.Attempt attempt) throws Exception {
       TestPipeline pipeline =
           TestPipeline.of(
               database.execute("CREATE TABLE stock (id text PRIMARY KEY, n bigint)"),
@@ -1127,8 +1148,9 @@ class EffectsTest {
         }
       }
 
-      CompletableFuture<Void> other = CompletableFuture.runAsync(() -> applyEach(pipeline, down));
-      applyEach(pipeline, up);
+      CompletableFuture<Void> other =
+          CompletableFuture.runAsync(() -> applyEach(pipeline, attempt, down));
+      applyEach(pipeline, attempt, up);
       other.get();
 
       assertThat(database.number("SELECT count(*) FROM effect_ledger"))
@@ -1159,8 +1181,9 @@ class EffectsTest {
         down.add(reversed);
       }
 
-      CompletableFuture<Void> other = CompletableFuture.runAsync(() -> applyEach(pipeline, down));
-      applyEach(pipeline, up);
+      CompletableFuture<Void> other =
+          CompletableFuture.runAsync(() -> applyEach(pipeline, Effects.Attempt.WHOLE, down));
+      applyEach(pipeline, Effects.Attempt.WHOLE, up);
       other.get();
 
       assertThat(database.rows("SELECT count(*), min(n), max(n) FROM stock"))
@@ -1168,13 +1191,13 @@ class EffectsTest {
     }
 
     /** Fails at the first deadlock, since nothing is retried here. */
-    private void applyEach(TestPipeline pipeline, List<List<Decoded>> batches) {
+    private void applyEach(
+        TestPipeline pipeline, Effects.Attempt attempt, List<List<Decoded>> batches) {
       Database target = new Database(pipeline.spec().sink(), pipeline.spec().name());
       try (Connection connection = target.connect()) {
         Effects effects = new Effects(connection, target.dialect(), pipeline.spec());
         for (List<Decoded> batch : batches) {
-          assertThat(effects.applyFirst(connection, batch, Effects.Attempt.WHOLE))
-              .hasSameSizeAs(batch);
+          assertThat(effects.applyFirst(connection, batch, attempt)).hasSameSizeAs(batch);
           connection.commit();
         }
       } catch (SQLException | IOException e) {
@@ -1274,6 +1297,48 @@ class EffectsTest {
       assertThat(apply(pipeline, attempt, batch)).containsExactly("APPLIED", "APPLIED");
       assertThat(database.rows("SELECT * FROM account ORDER BY id"))
           .containsExactly("1 | a@b | 5", "2 | c@d | 6");
+    }
+
+    /** Of two inserts into one row the second must not seem to have been written with the first. */
+    @ParameterizedTest
+    @CsvSource({
+      "char(20), A-17, 'A-17 '",
+      "real, 0.1, 0.10000000001",
+      "inet, 10.0.0.1, 10.0.0.1/32",
+      "numeric[], [1.0], [1.00]",
+    })
+    void shouldLoseNoInsertWhoseKeyIsAnothersForTheDatabase(String type, String key, String same) {
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database.execute("CREATE TABLE orders (id %s PRIMARY KEY, n int)".formatted(type)),
+              "operations: { NEW: [ { insert: orders, key: { id: /key }, set: { n: /n } } ] }",
+              LOCAL);
+      String quote = type.endsWith("[]") ? "" : "'";
+      String event = "{'id':%d,'op':'NEW','key':" + quote + "%s" + quote + ",'n':%d}";
+      List<Decoded> batch =
+          pipeline.decode(
+              event.formatted(1, key, 10),
+              event.formatted(2, same, 99),
+              event.formatted(3, same, 10));
+      for (Effects.Attempt attempt : Effects.Attempt.values()) {
+        database.execute("TRUNCATE orders; TRUNCATE effect_ledger; TRUNCATE dead_letter");
+        if (attempt == Effects.Attempt.WHOLE) {
+          assertThatThrownBy(() -> apply(pipeline, attempt, batch))
+              .cause()
+              .hasMessage("two keys of table orders are one for the database");
+        } else {
+          assertThat(apply(pipeline, attempt, batch))
+              .as(attempt.name())
+              .containsExactly(
+                  "APPLIED",
+                  "ROW_CONFLICT: a row of this key is in orders already, with other values"
+                      + " (SQLSTATE 23505)",
+                  "ALREADY_APPLIED");
+          assertThat(database.rows("SELECT n FROM orders")).containsExactly("10");
+          assertThat(database.rows("SELECT business_id FROM effect_ledger ORDER BY 1"))
+              .containsExactly("1", "3");
+        }
+      }
     }
   }
 
@@ -1385,6 +1450,26 @@ class EffectsTest {
           .endsWith(
               ", whose values the database may round or cut without saying so; use a type that is"
                   + " kept exactly, such as numeric or text");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+        strings = {
+          "int GENERATED ALWAYS AS (a + 1) STORED",
+          "int GENERATED ALWAYS AS IDENTITY",
+        })
+    void shouldRefuseAColumnThatTheDatabaseFillsIn(String type) {
+      database.execute("CREATE TABLE t (a int PRIMARY KEY, b " + type + ")");
+      TestPipeline pipeline =
+          TestPipeline.of(
+              database,
+              "operations: { A: [ { upsert: t, key: { a: /id }, set: { b: /b } } ] }",
+              LOCAL);
+      assertThatThrownBy(() -> apply(pipeline, Effects.Attempt.WHOLE, List.of()))
+          .cause()
+          .hasMessage(
+              "operations.A: table t, column b is generated by the database, which takes no other"
+                  + " value; leave it out");
     }
 
     @Test
