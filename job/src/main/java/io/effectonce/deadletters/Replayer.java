@@ -74,14 +74,16 @@ public final class Replayer {
   }
 
   /** Hears of progress. */
-  @FunctionalInterface
   public interface Listener {
     /**
-     * All dead letters up to this one are sent.
+     * All dead letters up to this one are sent, or refused.
      *
-     * @param sent how many
+     * @param done how many
      */
-    void sent(int sent, long lastId);
+    void sent(int done, long lastId);
+
+    /** The topic doesn't take this one; those behind it are sent all the same. */
+    void refused(ReplayTopic.Refusal refusal);
   }
 
   /**
@@ -102,7 +104,7 @@ public final class Replayer {
       if (early > 0) {
         Thread.sleep(early);
       }
-      topic.send(messages(batch));
+      topic.send(messages(batch)).forEach(listener::refused);
       listener.sent(from + batch.size(), batch.get(batch.size() - 1).id());
     }
   }

@@ -18,6 +18,7 @@ import org.apache.flink.connector.kafka.sink.KafkaRecordSerializationSchema;
 import org.apache.flink.connector.kafka.sink.KafkaSink;
 import org.apache.flink.metrics.Counter;
 import org.apache.kafka.clients.admin.AdminClient;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
@@ -59,6 +60,45 @@ public final class DeadLetterTopic {
         .build();
   }
 
+  /**
+   * Asks whether the topic of a pipeline that has {@code dead-letters.topic} is there.
+   *
+   * @throws MissingTopicException if it isn't
+   * @throws KafkaException if the cluster doesn't answer
+   */
+  public static void check(PipelineSpec spec) {
+    config(spec);
+  }
+
+  private static Config config(PipelineSpec spec) {
+    String topic = requireNonNull(spec.deadLetters().topic());
+    ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+    try (AdminClient admin = AdminClient.create(ClientProperties.impatient(spec.source()))) {
+      return requireNonNull(admin.describeConfigs(List.of(resource)).all().get().get(resource));
+    } catch (ExecutionException e) {
+      if (Causes.isMissingTopic(e)) {
+        throw new MissingTopicException(
+            "dead-letters.topic: topic %s doesn't exist on the Kafka cluster at %s; create it (kafka-topics --create)"
+                .formatted(topic, spec.source().bootstrapServers()),
+            e);
+      }
+      throw unanswered(spec, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw unanswered(spec, e);
+    }
+  }
+
+  private static KafkaException unanswered(PipelineSpec spec, Exception cause) {
+    return new KafkaException(
+        "the Kafka cluster at %s doesn't say what a record of dead-letters.topic %s may be like: %s"
+            .formatted(
+                spec.source().bootstrapServers(),
+                spec.deadLetters().topic(),
+                Causes.root(cause).getMessage()),
+        cause);
+  }
+
   /** Makes records of rejects, and nothing of events and of replays that failed. */
   static final class Letters implements KafkaRecordSerializationSchema<Decoded> {
     private static final long serialVersionUID = 1;
@@ -71,6 +111,12 @@ public final class DeadLetterTopic {
     private final PipelineSpec spec;
     private final String topic;
     private int largest;
+
+    /** How far a record's timestamp may be from now, in milliseconds. */
+    private long before;
+
+    private long after;
+
     private transient @Nullable Counter truncated;
 
     Letters(PipelineSpec spec) {
@@ -81,36 +127,15 @@ public final class DeadLetterTopic {
     @Override
     public void open(
         SerializationSchema.InitializationContext context, KafkaSinkContext sinkContext) {
-      largest = largest();
+      Config config = config(spec);
+      largest = Integer.parseInt(value(config, TopicConfig.MAX_MESSAGE_BYTES_CONFIG));
+      before = Long.parseLong(value(config, TopicConfig.MESSAGE_TIMESTAMP_BEFORE_MAX_MS_CONFIG));
+      after = Long.parseLong(value(config, TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG));
       truncated = context.getMetricGroup().addGroup("effectonce").counter("deadLettersTruncated");
     }
 
-    private int largest() {
-      ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
-      try (AdminClient admin = AdminClient.create(ClientProperties.impatient(spec.source()))) {
-        return Integer.parseInt(
-            requireNonNull(admin.describeConfigs(List.of(resource)).all().get().get(resource))
-                .get(TopicConfig.MAX_MESSAGE_BYTES_CONFIG)
-                .value());
-      } catch (ExecutionException e) {
-        if (Causes.isMissingTopic(e)) {
-          throw new MissingTopicException(
-              "dead-letters.topic: topic %s doesn't exist on the Kafka cluster at %s; create it (kafka-topics --create)"
-                  .formatted(topic, spec.source().bootstrapServers()),
-              e);
-        }
-        throw unanswered(e);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw unanswered(e);
-      }
-    }
-
-    private KafkaException unanswered(Exception cause) {
-      return new KafkaException(
-          "the Kafka cluster at %s doesn't say how large a record of dead-letters.topic %s may be: %s"
-              .formatted(spec.source().bootstrapServers(), topic, Causes.root(cause).getMessage()),
-          cause);
+    private static String value(Config config, String name) {
+      return requireNonNull(config.get(name)).value();
     }
 
     @Override
@@ -122,31 +147,42 @@ public final class DeadLetterTopic {
     }
 
     private ProducerRecord<byte[], byte[]> record(Reject reject, int task) {
-      SourceRecord source = reject.record();
-      ProducerRecord<byte[], byte[]> described = record(reject, task, source.value(), true);
-      int excess = size(described) - largest;
+      byte[] value = reject.record().value();
+      ProducerRecord<byte[], byte[]> record = record(reject, task, value, true, reject.message());
+      int excess = size(record) - largest;
       if (excess <= 0) {
-        return described;
+        return record;
       }
       requireNonNull(truncated).inc();
-      byte[] value = source.value();
       int left = (value == null ? 0 : value.length) - excess;
-      // If it is key or headers that are too large, the table has them.
-      return left >= 0 && value != null
-          ? record(reject, task, Arrays.copyOf(value, left), true)
-          : record(reject, task, null, false);
+      if (left >= 0 && value != null) {
+        return record(reject, task, Arrays.copyOf(value, left), true, reject.message());
+      }
+      // If it is key or headers that are too large, the table has them; and the message, too.
+      record = record(reject, task, null, false, reject.message());
+      excess = size(record) - largest;
+      return excess <= 0
+          ? record
+          : record(reject, task, null, false, shortened(reject.message(), excess));
+    }
+
+    /** Shorter by so many bytes at least, as far as it goes. */
+    private static String shortened(String text, int bytes) {
+      int end = text.length();
+      int saved = 0;
+      while (end > 0 && saved < bytes) {
+        end = text.offsetByCodePoints(end, -1);
+        saved += text.substring(end, text.offsetByCodePoints(end, 1)).getBytes(UTF_8).length;
+      }
+      return text.substring(0, end);
     }
 
     private ProducerRecord<byte[], byte[]> record(
-        Reject reject, int task, byte @Nullable [] value, boolean whole) {
+        Reject reject, int task, byte @Nullable [] value, boolean whole, String message) {
       SourceRecord source = reject.record();
       ProducerRecord<byte[], byte[]> record =
           new ProducerRecord<>(
-              topic,
-              null,
-              source.timestamp() < 0 ? null : source.timestamp(),
-              whole ? source.key() : null,
-              value);
+              topic, null, timestamp(source.timestamp()), whole ? source.key() : null, value);
       Headers headers = record.headers();
       if (whole) {
         source.headers().forEach(header -> headers.add(header.name(), header.value()));
@@ -157,13 +193,21 @@ public final class DeadLetterTopic {
       add(headers, CONNECT + "connector.name", spec.name());
       add(headers, CONNECT + "task.id", task);
       add(headers, CONNECT + "stage", reject.reason().stage().code());
-      add(headers, CONNECT + "exception.message", reject.message());
+      add(headers, CONNECT + "exception.message", message);
+      add(headers, OURS + "timestamp", source.timestamp());
       add(headers, OURS + "reason", reject.reason().code());
       add(headers, OURS + "part", reject.part());
       if (value != source.value()) {
         add(headers, TRUNCATED, requireNonNull(source.value()).length);
       }
       return record;
+    }
+
+    /** The record's own, unless it has none or the topic wouldn't take it: then that of sending. */
+    private @Nullable Long timestamp(long own) {
+      long age = System.currentTimeMillis() - own;
+      boolean future = age < 0;
+      return own < 0 || (future ? -age > after : age > before) ? null : (Long) own;
     }
 
     private static void add(Headers headers, String name, Object value) {

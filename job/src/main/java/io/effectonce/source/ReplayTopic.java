@@ -17,9 +17,12 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.InvalidRecordException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.errors.InvalidTimestampException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -36,6 +39,9 @@ public final class ReplayTopic implements AutoCloseable {
 
   /** What a broker takes at most is the broker's to say. */
   private static final int LARGEST_REQUEST = 256 << 20;
+
+  /** Less than the largest request that a broker takes by default. */
+  private static final int LARGEST_RECORD = 96 << 20;
 
   private final SourceSpec source;
   private final AdminClient admin;
@@ -84,11 +90,21 @@ public final class ReplayTopic implements AutoCloseable {
     FORGETS
   }
 
-  /** Creates the topic, with as many partitions and replicas as the brokers give by default. */
+  /**
+   * Creates the topic, with as many partitions and replicas as the brokers give by default. It
+   * takes what any other topic may have taken: large records, and timestamps in the future.
+   */
   public void create() {
     NewTopic topic =
         new NewTopic(name(), Optional.empty(), Optional.empty())
-            .configs(Map.of(TopicConfig.RETENTION_MS_CONFIG, FOR_EVER));
+            .configs(
+                Map.of(
+                    TopicConfig.RETENTION_MS_CONFIG,
+                    FOR_EVER,
+                    TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
+                    Integer.toString(LARGEST_RECORD),
+                    TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG,
+                    Long.toString(Long.MAX_VALUE)));
     try {
       admin.createTopics(List.of(topic)).all().get();
     } catch (ExecutionException e) {
@@ -110,27 +126,58 @@ public final class ReplayTopic implements AutoCloseable {
   public record Message(Replay replay, SourceRecord record) {}
 
   /**
-   * Sends dead letters, and returns when the brokers have them all.
+   * A dead letter that the topic doesn't take as it is.
    *
-   * @throws KafkaException if one of them couldn't be sent; those before it were
+   * @param deadLetter its number
+   * @param reason what the broker or the client said
    */
-  public void send(List<Message> messages) {
+  public record Refusal(long deadLetter, String reason) {}
+
+  /**
+   * Sends dead letters, and returns when the brokers have all that they take.
+   *
+   * @return those that are refused for what they are, such as for their size
+   * @throws KafkaException if one of them couldn't be sent for another reason; of those behind it
+   *     some may have been
+   */
+  public List<Refusal> send(List<Message> messages) {
     KafkaProducer<byte[], byte[]> producer = producer();
-    List<Future<RecordMetadata>> sent = new ArrayList<>();
-    messages.forEach(message -> sent.add(producer.send(record(message))));
+    List<Future<RecordMetadata>> sent =
+        messages.stream().map(message -> producer.send(record(message))).toList();
+    List<Message> again = new ArrayList<>();
     for (int i = 0; i < sent.size(); i++) {
-      try {
-        sent.get(i).get();
-      } catch (ExecutionException e) {
-        throw new KafkaException(
-            "dead letter %d can't be sent to %s: %s"
-                .formatted(
-                    messages.get(i).replay().deadLetter(), name(), Causes.root(e).getMessage()),
-            e);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new KafkaException("interrupted", e);
+      if (refusal(messages.get(i), sent.get(i)) != null) {
+        again.add(messages.get(i));
       }
+    }
+    // One is refused with all that went in the same request.
+    List<Refusal> refusals = new ArrayList<>();
+    for (Message message : again) {
+      Refusal refusal = refusal(message, producer.send(record(message)));
+      if (refusal != null) {
+        refusals.add(refusal);
+      }
+    }
+    return refusals;
+  }
+
+  private @Nullable Refusal refusal(Message message, Future<RecordMetadata> sent) {
+    long id = message.replay().deadLetter();
+    try {
+      sent.get();
+      return null;
+    } catch (ExecutionException e) {
+      String reason = requireNonNull(Causes.root(e).getMessage());
+      if (e.getCause() instanceof RecordTooLargeException
+          || e.getCause() instanceof InvalidTimestampException
+          || e.getCause() instanceof InvalidRecordException) {
+        return new Refusal(id, reason);
+      }
+      throw new KafkaException(
+          "dead letter %d can't be sent to %s: %s".formatted(id, name(), reason), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new KafkaException("interrupted", e);
     }
   }
 

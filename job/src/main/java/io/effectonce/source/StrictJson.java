@@ -102,12 +102,23 @@ final class StrictJson {
       throw unreadable(
           Reason.MALFORMED,
           "the value isn't strict JSON: "
-              + Excerpt.line(e.getOriginalMessage())
+              + Excerpt.line(withoutAdvice(e.getOriginalMessage()))
               + at(e.getLocation()));
+    } catch (NumberFormatException e) {
+      throw unreadable(
+          Reason.MALFORMED, "a number in the document has an exponent that is beyond any use");
     } catch (IOException e) {
       throw unreadable(
           Reason.MALFORMED, "the value can't be read as JSON: " + e.getClass().getName());
     }
+  }
+
+  /** What follows is for who programs with the library. */
+  private static String withoutAdvice(String message) {
+    int advice = message.indexOf(" for `");
+    return message.startsWith("Duplicate field") && advice > 0
+        ? message.substring(0, advice)
+        : message;
   }
 
   private static String at(@Nullable JsonLocation location) {

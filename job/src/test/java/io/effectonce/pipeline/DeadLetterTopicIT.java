@@ -12,8 +12,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.junit.jupiter.api.Test;
@@ -121,6 +124,61 @@ class DeadLetterTopicIT extends ClusterTest {
         .containsEntry("__connect.errors.offset", "0");
     assertThat(database.rows("SELECT octet_length(record_value) FROM dead_letter"))
         .containsExactly(String.valueOf(large.length()));
+  }
+
+  /** Its message alone may be more than a small topic takes. */
+  @Test
+  void shouldShortenTheMessageIfThatIsTooLong() throws Exception {
+    create(letters, Map.of("max.message.bytes", "1000"));
+    String name = "x".repeat(600);
+    TestKafka.send(
+        topic, 0, "{'items':[{'id':{'" + name + "':1},'op':'PAY','n':1}]}", "{'items':[]}");
+    Map<String, Long> counts = cluster.job(pipeline()).run();
+    assertThat(counts).containsEntry("deadLetters", 1L).containsEntry("deadLettersTruncated", 1L);
+
+    ConsumerRecord<byte[], byte[]> record = published(1).get(0);
+    assertThat(record.value()).isNull();
+    String whole = database.rows("SELECT message FROM dead_letter").get(0);
+    String published = headers(record).get("__connect.errors.exception.message");
+    assertThat(whole).startsWith(published).hasSizeGreaterThan(published.length());
+  }
+
+  /** By default a broker takes none that is an hour ahead of it. */
+  @Test
+  void shouldPublishWhatItsTopicWouldNotTakeForItsTimestamp() throws Exception {
+    create(
+        letters,
+        Map.of(
+            "message.timestamp.after.max.ms", "3600000",
+            "message.timestamp.before.max.ms", "3600000"));
+    String future = topic + "-future";
+    create(future, Map.of("message.timestamp.after.max.ms", Long.toString(Long.MAX_VALUE)));
+    long now = System.currentTimeMillis();
+    List<Long> timestamps = List.of(now + 172_800_000, now, now - 172_800_000, Long.MAX_VALUE);
+    TestKafka.append(
+        timestamps.stream()
+            .map(
+                time ->
+                    new ProducerRecord<byte[], byte[]>(
+                        future, 0, time, null, "rubbish".getBytes(UTF_8)))
+            .toList());
+    Map<String, Long> counts =
+        cluster.job(pipeline().with("topics: .*]", "topics: [" + future + "]")).run();
+    assertThat(counts).containsEntry("deadLetters", 4L);
+
+    assertThat(published(4))
+        .extracting(record -> Long.parseLong(headers(record).get("effectonce.timestamp")))
+        .containsExactlyElementsOf(timestamps);
+    assertThat(published(4))
+        .extracting(ConsumerRecord::timestamp)
+        .allSatisfy(time -> assertThat(time).isBetween(now, now + 3_600_000));
+  }
+
+  private static void create(String name, Map<String, String> configs) throws Exception {
+    try (Admin admin =
+        Admin.create(Map.of("bootstrap.servers", TestKafka.broker().bootstrapServers()))) {
+      admin.createTopics(List.of(new NewTopic(name, 1, (short) 1).configs(configs))).all().get();
+    }
   }
 
   @Test

@@ -190,6 +190,17 @@ class ReplayIT extends ClusterTest {
         .toList();
   }
 
+  private static final Replayer.Listener NOBODY =
+      new Replayer.Listener() {
+        @Override
+        public void sent(int done, long lastId) {}
+
+        @Override
+        public void refused(ReplayTopic.Refusal refusal) {
+          throw new IllegalStateException(refusal.toString());
+        }
+      };
+
   private static void replayAll(TestPipeline pipeline) {
     try (DeadLetters letters = DeadLetters.of(pipeline.spec());
         ReplayTopic topic = new ReplayTopic(pipeline.spec().source())) {
@@ -199,7 +210,7 @@ class ReplayIT extends ClusterTest {
               new Selection(
                   Status.OPEN, List.of(), List.of(), List.of(), List.of(), List.of(), null, null),
               new Replayer.Limits(/* force= */ true, /* maxReplays= */ 5, /* after= */ 0, BAD));
-      replayer.send(plan.letters(), topic, /* perSecond= */ 500, (sent, last) -> {});
+      replayer.send(plan.letters(), topic, /* perSecond= */ 500, NOBODY);
     } catch (SQLException | InterruptedException e) {
       throw new IllegalStateException(e);
     }

@@ -114,6 +114,8 @@ class DecoderTest {
         value = {
           "   | nothing but white space",
           "not json | isn't strict JSON",
+          "{\"id\":\"a\",\"op\":\"UPDATE\",\"n\":1e2147483648} | has an exponent that is beyond any use",
+          "{\"id\":\"a\",\"id\":\"a\"} | isn't strict JSON: Duplicate field 'id', at line 1, column",
           "{\"id\":\"a\" | isn't strict JSON",
           "{\"id\":\"a\",\"id\":\"b\",\"op\":\"UPDATE\"} | 'id'",
           "{\"id\":\"a\",\"op\":\"UPDATE\",\"x\":{\"y\":1,\"y\":1}} | 'y'",

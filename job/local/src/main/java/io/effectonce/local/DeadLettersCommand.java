@@ -149,11 +149,17 @@ final class DeadLettersCommand {
    * @param topic where they were sent
    * @param sent how many
    * @param lastId the greatest number of them, null if there is none
+   * @param refused how many the topic didn't take
    * @param leftOut how many were not, by why
    * @param beyond how many more there are than {@code --limit}
    */
   record Replayed(
-      String topic, int sent, @Nullable Long lastId, Map<String, Integer> leftOut, int beyond) {}
+      String topic,
+      int sent,
+      @Nullable Long lastId,
+      int refused,
+      Map<String, Integer> leftOut,
+      int beyond) {}
 
   /**
    * The answer of {@code discard} for programs.
@@ -306,24 +312,32 @@ final class DeadLettersCommand {
       if (plan.letters().isEmpty()) {
         throw CommandException.no("there is no open dead letter to replay");
       }
-      prepare(topic, createTopic && !choice.dryRun);
+      ReplayTopic.Unfit unfit = topic.problem().orElse(null);
+      boolean missing = unfit == ReplayTopic.Unfit.MISSING && createTopic;
+      if (unfit != null && !missing) {
+        throw unfit(topic, unfit);
+      }
       if (choice.dryRun) {
-        return answer(choice, topic, 0, null, plan);
+        return answer(choice, topic, null, plan);
       }
       if (!choice.yes && !surroundings.agreed("Replay " + count(plan.letters().size()) + "?")) {
         terminal.notice("nothing was done");
         return ExitCode.NO;
       }
-      Progress progress = new Progress(plan.letters().size());
+      if (missing) {
+        topic.create();
+        terminal.notice("created topic " + topic.name());
+      }
+      Progress progress = new Progress(plan.letters().size(), topic.name());
       try {
         replayer.send(plan.letters(), topic, rate, progress);
       } catch (KafkaException e) {
         throw CommandException.outside(
-            "%s; %d of %d are sent, up to number %d (--after goes on behind a number)"
-                .formatted(e.getMessage(), progress.sent, plan.letters().size(), progress.lastId),
+            "%s; %d of %d are known to be sent, up to number %d (--after goes on behind a number)"
+                .formatted(e.getMessage(), progress.sent(), plan.letters().size(), progress.lastId),
             e);
       }
-      return answer(choice, topic, progress.sent, progress.lastId, plan);
+      return answer(choice, topic, progress, plan);
     } catch (SQLException e) {
       throw CommandException.database(e);
     } catch (KafkaException e) {
@@ -353,31 +367,29 @@ final class DeadLettersCommand {
     return Table.number(letters) + (letters == 1 ? " dead letter" : " dead letters");
   }
 
-  private void prepare(ReplayTopic topic, boolean create) throws CommandException {
-    ReplayTopic.Unfit unfit = topic.problem().orElse(null);
-    if (unfit == ReplayTopic.Unfit.MISSING && create) {
-      topic.create();
-      terminal.notice("created topic " + topic.name());
-    } else if (unfit != null) {
-      throw CommandException.no(
-          switch (unfit) {
-            case MISSING ->
-                "the replay topic %s doesn't exist; create it with retention.ms=-1, or say --create-topic"
-                    .formatted(topic.name());
-            case FORGETS ->
-                "the replay topic %s must have retention.ms=-1: replayed records keep their timestamps, and might be removed before they are read"
-                    .formatted(topic.name());
-          });
-    }
+  private static CommandException unfit(ReplayTopic topic, ReplayTopic.Unfit unfit) {
+    return CommandException.no(
+        switch (unfit) {
+          case MISSING ->
+              "the replay topic %s doesn't exist; create it with retention.ms=-1, or say --create-topic"
+                  .formatted(topic.name());
+          case FORGETS ->
+              "the replay topic %s must have retention.ms=-1: replayed records keep their timestamps, and might be removed before they are read"
+                  .formatted(topic.name());
+        });
   }
 
   private int answer(
-      Choice choice, ReplayTopic topic, int sent, @Nullable Long lastId, Replayer.Plan plan) {
+      Choice choice, ReplayTopic topic, @Nullable Progress progress, Replayer.Plan plan) {
+    int sent = progress == null ? 0 : progress.sent();
+    Long lastId = progress == null ? null : (Long) progress.lastId;
+    int refused = progress == null ? 0 : progress.refused;
     if (choice.json) {
       Map<String, Integer> leftOut = new TreeMap<>();
       plan.leftOut().forEach((obstacle, count) -> leftOut.put(Json.name(obstacle), count));
-      terminal.answer(Json.line(new Replayed(topic.name(), sent, lastId, leftOut, plan.beyond())));
-      return ExitCode.SUCCESS;
+      terminal.answer(
+          Json.line(new Replayed(topic.name(), sent, lastId, refused, leftOut, plan.beyond())));
+      return refused == 0 ? ExitCode.SUCCESS : ExitCode.NO;
     }
     terminal.answer(
         choice.dryRun
@@ -390,26 +402,41 @@ final class DeadLettersCommand {
               .formatted(
                   Table.number(plan.beyond()), plan.letters().get(plan.letters().size() - 1).id()));
     }
-    return ExitCode.SUCCESS;
+    return refused == 0 ? ExitCode.SUCCESS : ExitCode.NO;
   }
 
   /** Says how far it is, so that an interrupted replay can go on from there. */
   private final class Progress implements Replayer.Listener {
     private final int all;
-    private int sent;
+    private final String topic;
+    private int done;
+    private int refused;
     private long lastId;
 
-    Progress(int all) {
+    Progress(int all, String topic) {
       this.all = all;
+      this.topic = topic;
+    }
+
+    int sent() {
+      return done - refused;
     }
 
     @Override
-    public void sent(int sent, long lastId) {
-      this.sent = sent;
+    public void sent(int done, long lastId) {
+      this.done = done;
       this.lastId = lastId;
       terminal.progress(
           "sent %s of %s, up to number %d"
-              .formatted(Table.number(sent), Table.number(all), lastId));
+              .formatted(Table.number(sent()), Table.number(all), lastId));
+    }
+
+    @Override
+    public void refused(ReplayTopic.Refusal refusal) {
+      refused++;
+      terminal.notice(
+          "dead letter %d is left out, since topic %s doesn't take it (raise its max.message.bytes or message.timestamp.after.max.ms): %s"
+              .formatted(refusal.deadLetter(), topic, refusal.reason()));
     }
   }
 

@@ -3,6 +3,7 @@ package io.effectonce.local;
 import io.effectonce.check.Finding;
 import io.effectonce.jdbc.Database;
 import io.effectonce.jdbc.TransactionTables;
+import io.effectonce.source.DeadLetterTopic;
 import io.effectonce.source.EndOffsets;
 import io.effectonce.source.MissingTopicException;
 import io.effectonce.spec.PipelineSpec;
@@ -51,17 +52,27 @@ final class Preflight {
     }
   }
 
-  /** What keeps the pipeline from reading its topics. */
+  /** What keeps the pipeline from using its topics. */
   static List<Finding> findings(PipelineSpec spec) {
     try {
       kafka(spec, false);
-      return List.of();
     } catch (CommandException e) {
-      String message = String.valueOf(e.getMessage());
-      return List.of(
-          e.getCause() instanceof MissingTopicException
-              ? new Finding(Finding.Severity.PROBLEM, "source.topics", message)
-              : new Finding(Finding.Severity.UNKNOWN, "source.bootstrap-servers", message));
+      return List.of(finding("source.topics", e.getCause(), e));
     }
+    try {
+      if (spec.deadLetters().topic() != null) {
+        DeadLetterTopic.check(spec);
+      }
+      return List.of();
+    } catch (KafkaException | MissingTopicException e) {
+      return List.of(finding("dead-letters.topic", e, e));
+    }
+  }
+
+  private static Finding finding(String topics, @Nullable Throwable cause, Exception said) {
+    String message = String.valueOf(said.getMessage());
+    return cause instanceof MissingTopicException
+        ? new Finding(Finding.Severity.PROBLEM, topics, message)
+        : new Finding(Finding.Severity.UNKNOWN, "source.bootstrap-servers", message);
   }
 }

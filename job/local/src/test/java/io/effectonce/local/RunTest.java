@@ -259,6 +259,11 @@ class RunTest {
     assertThat(bad.exitCode()).isEqualTo(1);
     assertThat(bad.out())
         .contains("problem  source.topics  not every one of the topics [nowhere] exists");
+
+    Shell.Outcome noLetters = shell().run("check", pipeline("topic: null", "topic: nowhere"));
+    assertThat(noLetters.exitCode()).isEqualTo(1);
+    assertThat(noLetters.out())
+        .contains("problem  dead-letters.topic  dead-letters.topic: topic nowhere doesn't exist");
   }
 
   /** tomodachi PR 2074. */
