@@ -1,10 +1,6 @@
 package io.effectonce.event;
 
-import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -20,8 +16,6 @@ import org.jspecify.annotations.Nullable;
 public final class EventKey {
   /** The length of {@link #toBytes()}. */
   public static final int BYTES = 16;
-
-  private static final MessageDigest SHA_256 = newSha256();
 
   private final long high;
   private final long low;
@@ -39,15 +33,7 @@ public final class EventKey {
    * @param operation the operation's canonical text
    */
   public static EventKey of(String pipeline, List<String> businessId, String operation) {
-    byte[] id = framed(businessId);
-    MessageDigest sha256 = sha256();
-    long routing = ByteBuffer.wrap(sha256.digest(id)).getInt();
-    sha256.update(framed(List.of(pipeline)));
-    sha256.update((byte) businessId.size());
-    sha256.update(id);
-    sha256.update(framed(List.of(operation)));
-    ByteBuffer whole = ByteBuffer.wrap(sha256.digest());
-    return new EventKey(routing << 32 | (whole.getInt() & 0xFFFFFFFFL), whole.getLong());
+    return new EventKeys(pipeline).key(businessId, operation);
   }
 
   /**
@@ -105,36 +91,5 @@ public final class EventKey {
   @Override
   public String toString() {
     return String.format("%016x%016x", high, low);
-  }
-
-  /** The parts, each behind its length. */
-  private static byte[] framed(List<String> parts) {
-    ByteArrayOutputStream framed = new ByteArrayOutputStream(64);
-    for (String part : parts) {
-      byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
-      framed.write(bytes.length >>> 24);
-      framed.write(bytes.length >>> 16);
-      framed.write(bytes.length >>> 8);
-      framed.write(bytes.length);
-      framed.write(bytes, 0, bytes.length);
-    }
-    return framed.toByteArray();
-  }
-
-  /** A copy of one that is ready: asking Java's providers for it is dearer than the hash. */
-  private static MessageDigest sha256() {
-    try {
-      return (MessageDigest) SHA_256.clone();
-    } catch (CloneNotSupportedException e) {
-      throw new IllegalStateException("SHA-256 of this Java can't be copied", e);
-    }
-  }
-
-  private static MessageDigest newSha256() {
-    try {
-      return MessageDigest.getInstance("SHA-256");
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
   }
 }

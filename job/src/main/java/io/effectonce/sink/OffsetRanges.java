@@ -12,6 +12,11 @@ final class OffsetRanges {
 
   private final Map<String, Map<Integer, Range>> topics = new TreeMap<>();
 
+  /** The topic of the last record, most likely the next one's, too. */
+  private String topic = "";
+
+  private Map<Integer, Range> partitions = new TreeMap<>();
+
   /** Changed in place: every event comes by here. */
   private static final class Range {
     private long first = Long.MAX_VALUE;
@@ -24,14 +29,16 @@ final class OffsetRanges {
   }
 
   void add(SourceRecord record) {
-    topics
-        .computeIfAbsent(record.topic(), none -> new TreeMap<>())
-        .computeIfAbsent(record.partition(), none -> new Range())
-        .add(record.offset());
+    if (!record.topic().equals(topic)) {
+      topic = record.topic();
+      partitions = topics.computeIfAbsent(topic, none -> new TreeMap<>());
+    }
+    partitions.computeIfAbsent(record.partition(), none -> new Range()).add(record.offset());
   }
 
   void clear() {
     topics.clear();
+    topic = "";
   }
 
   /** Such as {@code payments-0: 17 to 2016, payments-1: 12}; the end is left out if it is long. */

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.metrics.Counter;
+import org.jspecify.annotations.Nullable;
 
 /** Counts what became of events, and stops the job when too many in a row are dead letters. */
 final class Outcomes {
@@ -85,25 +86,50 @@ final class Outcomes {
   /** What these results count. */
   Counts of(List<Result> results) {
     Map<Counts.Label, Long> counts = new HashMap<>();
+    // Most results are as the one before.
+    Result like = null;
+    long alike = 0;
     for (Result result : results) {
-      counts.merge(label(result), 1L, Long::sum);
-      if (isConflict(result)) {
-        counts.merge(new Counts.Label(CONFLICTS, "", ""), 1L, Long::sum);
+      if (like == null || !countsAs(like, result)) {
+        add(like, alike, counts);
+        like = result;
+        alike = 0;
       }
+      alike++;
     }
+    add(like, alike, counts);
     return new Counts(job, counts);
+  }
+
+  private static boolean countsAs(Result one, Result other) {
+    return one.outcome() == other.outcome()
+        && one.reject() == null
+        && other.reject() == null
+        && operation(one).equals(operation(other));
+  }
+
+  private static void add(@Nullable Result result, long times, Map<Counts.Label, Long> counts) {
+    if (result == null) {
+      return;
+    }
+    counts.merge(label(result), times, Long::sum);
+    if (isConflict(result)) {
+      counts.merge(new Counts.Label(CONFLICTS, "", ""), times, Long::sum);
+    }
   }
 
   private static Counts.Label label(Result result) {
     String counter = result.outcome().counter();
     Reject reject = result.reject();
-    if (reject != null) {
-      return new Counts.Label(counter, "reason", reject.reason().code());
-    }
+    return reject == null
+        ? new Counts.Label(counter, "operation", operation(result))
+        : new Counts.Label(counter, "reason", reject.reason().code());
+  }
+
+  /** A replay of a dead letter that is closed may have no key. */
+  private static String operation(Result result) {
     Identity identity = result.element().identity();
-    // A replay without a key, of a dead letter that is closed.
-    return new Counts.Label(
-        counter, "operation", identity == null ? "unknown" : identity.operation());
+    return identity == null ? "unknown" : identity.operation();
   }
 
   private static boolean isConflict(Result result) {

@@ -285,8 +285,11 @@ final class XaWriter implements EffectsWriter {
     }
     int sent = 0;
     while (sent < buffer.size()) {
+      List<Decoded> rest = buffer.subList(sent, buffer.size());
       List<Decoded> batch =
-          Batching.first(buffer.subList(sent, buffer.size()), spec.sink().batch().maxRows());
+          bufferBytes < Batching.MAX_BYTES && rest.size() <= spec.sink().batch().maxRows()
+              ? rest
+              : Batching.first(rest, spec.sink().batch().maxRows());
       sent += run("writing " + batch.size() + " events", () -> apply(batch));
     }
     buffer.clear();

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.effectonce.event.Decoded;
 import io.effectonce.event.Event;
 import io.effectonce.event.EventKey;
+import io.effectonce.event.EventKeys;
 import io.effectonce.event.Fingerprint;
 import io.effectonce.event.Identity;
 import io.effectonce.event.Reason;
@@ -60,6 +61,7 @@ public final class Decoder {
   private final UnmatchedOperations unmatched;
   private final StrictJson json = new StrictJson();
   private final Digest digest = new Digest();
+  private final EventKeys keys;
 
   /** A decoder for the records of this pipeline. */
   public Decoder(PipelineSpec pipeline) {
@@ -72,6 +74,7 @@ public final class Decoder {
   Decoder(PipelineSpec spec, Clock clock) {
     Utf8 utf8 = new Utf8();
     pipeline = spec.name();
+    keys = new EventKeys(pipeline);
     replayTopic = spec.source().replayTopic();
     explode = spec.event().explode() == null ? null : JsonPointer.compile(spec.event().explode());
     operation = new KeyText(Reason.BAD_KEY, "operation", spec.event().operation(), utf8);
@@ -226,7 +229,7 @@ public final class Decoder {
     for (KeyText text : businessId) {
       id.add(text.of(payload));
     }
-    EventKey key = EventKey.of(pipeline, id, name);
+    EventKey key = keys.key(id, name);
     List<Unreadable> problems = new ArrayList<>(0);
     if (seen != null && !seen.add(key)) {
       problems.add(

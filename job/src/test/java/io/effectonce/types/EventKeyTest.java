@@ -3,6 +3,7 @@ package io.effectonce.types;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.effectonce.event.EventKey;
+import io.effectonce.event.EventKeys;
 import io.effectonce.event.Fingerprint;
 import io.effectonce.event.Position;
 import io.effectonce.event.Route;
@@ -38,6 +39,17 @@ class EventKeyTest {
     assertThat(one.key().equals(other.key())).isEqualTo(one.equals(other));
     assertThat(new Parts(one.pipeline(), List.copyOf(one.businessId()), one.operation()).key())
         .isEqualTo(one.key());
+  }
+
+  /** Whatever was made before. */
+  @Property(seed = "1")
+  void shouldBeTheSameFromOneMaker(@ForAll("parts") Parts one, @ForAll("parts") Parts other) {
+    EventKeys keys = new EventKeys(one.pipeline());
+    assertThat(keys.key(one.businessId(), one.operation())).isEqualTo(one.key());
+    String longer = "x".repeat(1_000) + other.operation();
+    assertThat(keys.key(other.businessId(), longer))
+        .isEqualTo(EventKey.of(one.pipeline(), other.businessId(), longer));
+    assertThat(keys.key(one.businessId(), one.operation())).isEqualTo(one.key());
   }
 
   @Property(seed = "1")

@@ -4,7 +4,7 @@ import io.effectonce.bench.stream.PaymentPipeline;
 import io.effectonce.bench.stream.PaymentRecords;
 import io.effectonce.event.Decoded;
 import io.effectonce.event.Event;
-import io.effectonce.event.EventKey;
+import io.effectonce.event.EventKeys;
 import io.effectonce.event.SourceRecord;
 import io.effectonce.event.Value;
 import io.effectonce.spec.PipelineSpec;
@@ -39,7 +39,7 @@ public class DecodeBenchmark {
   private final Digest digest = new Digest();
   private Decoder decoder;
   private List<List<Value>> values;
-  private String pipeline;
+  private EventKeys keys;
   private @Nullable Decoded last;
   private int next;
 
@@ -61,7 +61,7 @@ public class DecodeBenchmark {
   public void open() throws Exception {
     PipelineSpec spec =
         PaymentPipeline.withoutKafka("ledger", "local", "jdbc:postgresql://none/none", "u", "p");
-    pipeline = spec.name();
+    keys = new EventKeys(spec.name());
     decoder = new Decoder(spec);
     values =
         PaymentRecords.events(spec, 0, RECORDS).stream()
@@ -89,7 +89,7 @@ public class DecodeBenchmark {
   /** The key of a business ID and an operation. */
   @Benchmark
   public Object key() {
-    return EventKey.of(pipeline, List.of("5ba8f4b1-0000-4f7e-9d3e-0123456789ab"), "PAYMENT");
+    return keys.key(List.of("5ba8f4b1-0000-4f7e-9d3e-0123456789ab"), "PAYMENT");
   }
 
   /** The fingerprint of an event's values. */
