@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.effectonce.local.demo.Verification;
 import io.effectonce.spec.SinkSpec;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -16,9 +17,10 @@ import org.junit.jupiter.api.TestMethodOrder;
 /** What operators do with a job, by Flink's own commands. The tests share one installation. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.MethodName.class)
-class LifecycleIT {
-  private static final Duration LIMIT = Duration.ofSeconds(90);
-  private static final SinkSpec.Commit XA = SinkSpec.Commit.XA;
+abstract class LifecycleContract {
+  static final Duration LIMIT = Duration.ofSeconds(90);
+
+  final SinkSpec.Commit commit;
 
   private Installation installation;
   private FlinkCluster flink;
@@ -26,10 +28,18 @@ class LifecycleIT {
   /** Where the next test's job goes on. */
   private String state;
 
+  LifecycleContract(SinkSpec.Commit commit) {
+    this.commit = commit;
+  }
+
   @BeforeAll
   void start() throws Exception {
-    installation = Installation.start("lifecycle", 3);
+    installation = Installation.start("lifecycle-" + commit.name().toLowerCase(Locale.ROOT), 3);
     flink = installation.flink();
+  }
+
+  Installation installation() {
+    return installation;
   }
 
   @AfterAll
@@ -39,19 +49,26 @@ class LifecycleIT {
     }
   }
 
-  private String running(int parallelism) throws Exception {
+  /** Goes on from the state with the load going on. */
+  String running(int parallelism) throws Exception {
+    return running(parallelism, Map.of());
+  }
+
+  private String running(int parallelism, Map<String, String> changes) throws Exception {
     installation.load().start(1_000);
-    String job = installation.submit(XA, parallelism, state);
+    String job = FlinkCluster.submitted(installation.run(commit, parallelism, state, changes));
+    installation.awaitRunning(job);
     installation.awaitNewEffects(LIMIT);
     return job;
   }
 
-  private void stop(String job) throws Exception {
+  /** Stops the job when all is processed, with a savepoint. */
+  void stop(String job) throws Exception {
     assertEveryRowIsRight();
     state = flink.stop(job);
   }
 
-  private void assertEveryRowIsRight() throws Exception {
+  void assertEveryRowIsRight() throws Exception {
     Verification.Findings findings = installation.verify(LIMIT);
     assertThat(findings.differences()).isEmpty();
     assertThat(findings.unique()).isPositive();
@@ -81,24 +98,34 @@ class LifecycleIT {
   @Test
   void shouldRefuseASecondJobOfTheSamePipeline() throws Exception {
     String first = running(4);
-    String second = FlinkCluster.submitted(installation.run(XA, 4, null));
+    String second = FlinkCluster.submitted(installation.run(commit, 4, null));
     assertThat(installation.failure(second, LIMIT)).contains(first);
     assertThat(flink.rest().status(first)).isEqualTo("RUNNING");
     stop(first);
   }
 
-  /** With a ledger it may begin anew, which costs reading; without one effects would double. */
+  /** What was committed since is read again, and the ledger knows it. */
   @Test
-  void shouldRefuseAStartWithoutStateWhereItHasWrittenBeforeIfThereIsNoLedger() throws Exception {
+  void shouldLoseAndDoubleNothingFromAnOlderSavepoint() throws Exception {
     stop(running(4));
-    String job =
-        FlinkCluster.submitted(
-            installation.run(XA, 4, null, Map.of("ledger: { keep: 90 d }", "ledger: off")));
-    assertThat(installation.failure(job, LIMIT))
-        .contains(
-            "there is no state to go on from, but the pipeline has written to this database, and"
-                + " without a ledger its events would take effect again.");
-    assertEveryRowIsRight();
+    String older = state;
+    stop(running(4));
+    state = older;
+    stop(running(2));
+  }
+
+  @Test
+  void shouldLoseAndDoubleNothingWithoutStateWhereItHasWrittenBefore() throws Exception {
+    stop(running(4));
+    state = null;
+    stop(running(4));
+  }
+
+  @Test
+  void shouldTakeAnotherWindowAtASavepoint() throws Exception {
+    stop(running(4));
+    stop(running(4, Map.of("window: 7 d", "window: 2 d")));
+    stop(running(4, Map.of("window: 7 d", "window: 30 d")));
   }
 
   @Test
