@@ -1,5 +1,7 @@
 package io.effectonce.check;
 
+import io.effectonce.jdbc.Column;
+import io.effectonce.jdbc.ColumnType;
 import io.effectonce.jdbc.Database;
 import io.effectonce.jdbc.Dialect;
 import io.effectonce.jdbc.Table;
@@ -8,6 +10,7 @@ import io.effectonce.jdbc.TransactionTables.Activity;
 import io.effectonce.jdbc.TransactionTables.Session;
 import io.effectonce.sink.Prerequisites;
 import io.effectonce.spec.EffectSpec;
+import io.effectonce.spec.Field;
 import io.effectonce.spec.OperationSpec;
 import io.effectonce.spec.PipelineSpec;
 import io.effectonce.spec.SinkSpec;
@@ -19,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.configuration.CoreOptions;
+import org.jspecify.annotations.Nullable;
 
 /** Whether the database is as the pipeline needs it. Writes nothing. */
 public final class DatabaseCheck {
@@ -63,12 +67,14 @@ public final class DatabaseCheck {
         .forEach(
             (operation, problem) ->
                 findings.add(Finding.problem("operations." + operation, problem)));
+    Map<String, Table> written = tables(connection);
+    versions(written);
     duplicates(connection);
     if (spec.sink().commit() == SinkSpec.Commit.XA) {
       branches(connection);
     }
     if (RowWriters.concern(spec)) {
-      findings.addAll(RowWriters.findings(spec, tables(connection)));
+      findings.addAll(RowWriters.findings(spec, written));
     }
     sessions(connection);
   }
@@ -78,6 +84,28 @@ public final class DatabaseCheck {
       dialect.checkBookkeeping(connection);
     } catch (SQLException e) {
       add("EffectOnce's own tables, made by sql/postgresql/effectonce.sql, don't fit: ", e);
+    }
+  }
+
+  private void versions(Map<String, Table> written) {
+    for (OperationSpec operation : spec.operations().values()) {
+      for (EffectSpec effect : operation.effects()) {
+        Table table = written.get(effect.table());
+        if (table != null && effect instanceof EffectSpec.Upsert upsert) {
+          warnOfText(operation.name(), table, upsert.version());
+        }
+      }
+    }
+  }
+
+  private void warnOfText(String operation, Table table, @Nullable Field version) {
+    Column column = version == null ? null : table.columns().get(version.column());
+    if (column != null && column.type().kind() == ColumnType.Kind.TEXT) {
+      findings.add(
+          Finding.warning(
+              "operations." + operation,
+              "table %s, column %s is a version of text, which the database compares letter by letter, so that 9 is newer than 10; use a number or a time, unless all versions are of one length"
+                  .formatted(table.name(), column.name())));
     }
   }
 

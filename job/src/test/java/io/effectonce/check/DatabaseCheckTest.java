@@ -68,6 +68,29 @@ class DatabaseCheckTest {
   }
 
   @Test
+  void warnsOfAVersionThatIsText() {
+    database.execute("CREATE TABLE stock (id text PRIMARY KEY, n bigint, v text, w bigint)");
+    TestPipeline stock =
+        TestPipeline.of(
+            database,
+            """
+            operations:
+              TEXT: [{ upsert: stock, key: { id: /id }, set: { n: /n }, version: { v: /v } }]
+              NUMBER: [{ upsert: stock, key: { id: /id }, set: { n: /n }, version: { w: /w } }]
+            """,
+            "commit: local");
+    assertThat(DatabaseCheck.of(stock.spec(), 1))
+        .extracting(Finding::severity, Finding::path, Finding::message)
+        .containsExactly(
+            tuple(
+                Severity.WARNING,
+                "operations.TEXT",
+                "table stock, column v is a version of text, which the database compares letter by"
+                    + " letter, so that 9 is newer than 10; use a number or a time, unless all"
+                    + " versions are of one length"));
+  }
+
+  @Test
   void namesEveryOperationThatDoesNotFit() {
     database.execute("ALTER TABLE sums DROP CONSTRAINT sums_pkey");
 
