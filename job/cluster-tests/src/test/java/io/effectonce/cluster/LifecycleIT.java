@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.effectonce.local.demo.Verification;
 import io.effectonce.spec.SinkSpec;
 import java.time.Duration;
-import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -17,10 +16,9 @@ import org.junit.jupiter.api.TestMethodOrder;
 /** What operators do with a job, by Flink's own commands. The tests share one installation. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.MethodName.class)
-abstract class LifecycleContract {
-  static final Duration LIMIT = Duration.ofSeconds(90);
-
-  final SinkSpec.Commit commit;
+class LifecycleIT {
+  private static final Duration LIMIT = Duration.ofSeconds(90);
+  private static final SinkSpec.Commit XA = SinkSpec.Commit.XA;
 
   private Installation installation;
   private FlinkCluster flink;
@@ -28,18 +26,10 @@ abstract class LifecycleContract {
   /** Where the next test's job goes on. */
   private String state;
 
-  LifecycleContract(SinkSpec.Commit commit) {
-    this.commit = commit;
-  }
-
   @BeforeAll
   void start() throws Exception {
-    installation = Installation.start("lifecycle-" + commit.name().toLowerCase(Locale.ROOT), 3);
+    installation = Installation.start("lifecycle", 3);
     flink = installation.flink();
-  }
-
-  Installation installation() {
-    return installation;
   }
 
   @AfterAll
@@ -49,26 +39,19 @@ abstract class LifecycleContract {
     }
   }
 
-  /** Goes on from the state with the load going on. */
-  String running(int parallelism) throws Exception {
-    return running(parallelism, Map.of());
-  }
-
-  private String running(int parallelism, Map<String, String> changes) throws Exception {
+  private String running(int parallelism) throws Exception {
     installation.load().start(1_000);
-    String job = FlinkCluster.submitted(installation.run(commit, parallelism, state, changes));
-    installation.awaitRunning(job);
+    String job = installation.submit(XA, parallelism, state);
     installation.awaitNewEffects(LIMIT);
     return job;
   }
 
-  /** Stops the job when all is processed, with a savepoint. */
-  void stop(String job) throws Exception {
+  private void stop(String job) throws Exception {
     assertEveryRowIsRight();
     state = flink.stop(job);
   }
 
-  void assertEveryRowIsRight() throws Exception {
+  private void assertEveryRowIsRight() throws Exception {
     Verification.Findings findings = installation.verify(LIMIT);
     assertThat(findings.differences()).isEmpty();
     assertThat(findings.unique()).isPositive();
@@ -98,34 +81,24 @@ abstract class LifecycleContract {
   @Test
   void shouldRefuseASecondJobOfTheSamePipeline() throws Exception {
     String first = running(4);
-    String second = FlinkCluster.submitted(installation.run(commit, 4, null));
+    String second = FlinkCluster.submitted(installation.run(XA, 4, null));
     assertThat(installation.failure(second, LIMIT)).contains(first);
     assertThat(flink.rest().status(first)).isEqualTo("RUNNING");
     stop(first);
   }
 
-  /** What was committed since is read again, and the ledger knows it. */
+  /** With a ledger it may begin anew, which costs reading; without one effects would double. */
   @Test
-  void shouldLoseAndDoubleNothingFromAnOlderSavepoint() throws Exception {
+  void shouldRefuseAStartWithoutStateWhereItHasWrittenBeforeIfThereIsNoLedger() throws Exception {
     stop(running(4));
-    String older = state;
-    stop(running(4));
-    state = older;
-    stop(running(2));
-  }
-
-  @Test
-  void shouldLoseAndDoubleNothingWithoutStateWhereItHasWrittenBefore() throws Exception {
-    stop(running(4));
-    state = null;
-    stop(running(4));
-  }
-
-  @Test
-  void shouldTakeAnotherWindowAtASavepoint() throws Exception {
-    stop(running(4));
-    stop(running(4, Map.of("window: 7 d", "window: 2 d")));
-    stop(running(4, Map.of("window: 7 d", "window: 30 d")));
+    String job =
+        FlinkCluster.submitted(
+            installation.run(XA, 4, null, Map.of("ledger: { keep: 90 d }", "ledger: off")));
+    assertThat(installation.failure(job, LIMIT))
+        .contains(
+            "there is no state to go on from, but the pipeline has written to this database, and"
+                + " without a ledger its events would take effect again.");
+    assertEveryRowIsRight();
   }
 
   @Test
