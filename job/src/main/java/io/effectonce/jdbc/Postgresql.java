@@ -331,7 +331,7 @@ final class Postgresql implements Dialect {
    * One statement: the keys are claimed, and what was claimed decides which rows are written. Its
    * result are pairs: the index of a write and the number of an event whose row was left as it is;
    * or {@value #KNOWN} and the number of an event whose key was known; or {@value #WRITTEN} less
-   * the index of a write, and how many rows it wrote.
+   * the index of an insert, and how many rows it wrote.
    *
    * <p>Event numbers are the claims' ordinals. Rows come sorted and numbered, so the server sorts
    * and groups by integers.
@@ -445,7 +445,7 @@ final class Postgresql implements Dialect {
   }
 
   /**
-   * Adds a write, and what asks for the rows that it left, and for how many it wrote.
+   * Adds a write, and what asks for the rows that it left, and of inserts for how many it wrote.
    *
    * @param from where its rows come from
    */
@@ -459,6 +459,8 @@ final class Postgresql implements Dialect {
       results.add(
           "SELECT %d, r.n FROM %s WHERE NOT EXISTS (SELECT FROM w%d w WHERE %s)"
               .formatted(index, source.sql(), index, keyMatch("w", rows.write())));
+    }
+    if (rows.write().kind() == Write.Kind.INSERT) {
       results.add("SELECT %d, count(*)::int FROM w%d".formatted(WRITTEN - index, index));
     }
     parts.add("w%d AS (%s)".formatted(index, writeSql(source, rows)));
