@@ -6,7 +6,6 @@ import java.io.Serializable;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Properties;
 import java.util.regex.Pattern;
@@ -48,7 +47,7 @@ public final class Database implements Serializable {
    *     read
    */
   public Connection connect() throws SQLException {
-    Connection connection = DriverManager.getConnection(sink.url(), properties());
+    Connection connection = open();
     try {
       prepare(connection);
       connection.setAutoCommit(false);
@@ -66,7 +65,7 @@ public final class Database implements Serializable {
    * @throws SQLException as {@link #connect()}
    */
   public XaSession connectXa() throws SQLException {
-    XAConnection pooled = dialect().xaDataSource(sink.url(), properties()).getXAConnection();
+    XAConnection pooled = dialect().xaConnection(open());
     try {
       XaSession session = new XaSession(pooled);
       prepare(session.connection());
@@ -75,6 +74,10 @@ public final class Database implements Serializable {
       pooled.close();
       throw e;
     }
+  }
+
+  private Connection open() throws SQLException {
+    return Drivers.of(sink.url()).connect(sink.url(), properties());
   }
 
   private void prepare(Connection connection) throws SQLException {

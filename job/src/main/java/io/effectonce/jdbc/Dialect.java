@@ -11,7 +11,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
-import javax.sql.XADataSource;
+import javax.sql.XAConnection;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,13 +32,8 @@ public interface Dialect {
   /** The driver's properties that the job relies on: bounded waits, and a name for the session. */
   Properties connectionProperties(String application);
 
-  /**
-   * The driver's source of connections that can take part in two-phase commit.
-   *
-   * @param url the JDBC URL
-   * @param properties the driver's properties, credentials included
-   */
-  XADataSource xaDataSource(String url, Properties properties) throws SQLException;
+  /** Makes a connection of the driver's one that can take part in two-phase commit. */
+  XAConnection xaConnection(Connection connection) throws SQLException;
 
   /** What the server knows of the pipeline's transactions. */
   TransactionTables transactions();

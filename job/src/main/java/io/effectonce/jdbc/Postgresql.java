@@ -22,11 +22,12 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
-import javax.sql.XADataSource;
+import javax.sql.XAConnection;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.core.BaseConnection;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
-import org.postgresql.xa.PGXADataSource;
+import org.postgresql.xa.PGXAConnection;
 
 /**
  * PostgreSQL, from version 13. Rows are sent as one array per column and unnested by the server,
@@ -88,13 +89,8 @@ final class Postgresql implements Dialect {
   }
 
   @Override
-  public XADataSource xaDataSource(String url, Properties properties) throws SQLException {
-    PGXADataSource source = new PGXADataSource();
-    source.setUrl(url);
-    for (String name : properties.stringPropertyNames()) {
-      source.setProperty(name, properties.getProperty(name));
-    }
-    return source;
+  public XAConnection xaConnection(Connection connection) throws SQLException {
+    return new PGXAConnection((BaseConnection) connection);
   }
 
   @Override

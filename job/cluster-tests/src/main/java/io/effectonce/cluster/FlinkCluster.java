@@ -126,9 +126,7 @@ public final class FlinkCluster implements AutoCloseable {
         jobmanager.memory.process.size: 900m
         taskmanager.host: 127.0.0.1
         taskmanager.bind-host: 127.0.0.1
-        taskmanager.memory.process.size: 1660m
-        # Each job that ends leaves its classes behind, some 20 MB, until the process ends.
-        taskmanager.memory.jvm-metaspace.size: 512m
+        taskmanager.memory.process.size: 1400m
         taskmanager.memory.managed.size: 256m
         taskmanager.numberOfTaskSlots: %d
         taskmanager.load-balance.mode: SLOTS
