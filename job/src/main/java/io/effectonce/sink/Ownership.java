@@ -192,7 +192,7 @@ final class Ownership {
         && spec.sink().ledgerKeep() == null
         && tables.hasEffectsAfter(connection, spec.name(), restored.orElse(NONE))) {
       throw new UnrecoverableSinkException(
-          "%s, and without a ledger its events would take effect again. Go on from the newest checkpoint, or switch the ledger on (sink.ledger); to begin anew on purpose, remove the pipeline's rows from commit_marker"
+          "%s, and without a ledger its events would take effect again. Go on from the newest checkpoint (a ledger that is switched on now wouldn't know them); to begin anew on purpose, remove the pipeline's rows from commit_marker"
               .formatted(
                   restored.isPresent()
                       ? "checkpoint " + restored.getAsLong() + " is older than the database"

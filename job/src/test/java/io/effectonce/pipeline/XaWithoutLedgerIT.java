@@ -57,8 +57,8 @@ class XaWithoutLedgerIT extends RecoveryTest {
     assertThat(cluster.job(pipeline()).from(older).start().failure())
         .hasStackTraceContaining(
             "checkpoint 1 is older than the database, and without a ledger its events would take"
-                + " effect again. Go on from the newest checkpoint, or switch the ledger on"
-                + " (sink.ledger); to begin anew on purpose, remove the pipeline's rows from"
+                + " effect again. Go on from the newest checkpoint (a ledger that is switched on now"
+                + " wouldn't know them); to begin anew on purpose, remove the pipeline's rows from"
                 + " commit_marker");
     assertThat(cluster.job(pipeline()).start().failure())
         .hasStackTraceContaining(
